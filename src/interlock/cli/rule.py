@@ -1,0 +1,221 @@
+"""`interlock rule`: what the rules would say, why, and what is wrong with them. Offline, from the configuration."""
+
+from collections.abc import Iterable, Sequence
+
+from interlock.cli.command import Options, Values, Verb, add_json
+from interlock.cli.inputs import bad, load_config, parse_object, split_tool
+from interlock.cli.render import print_json, print_lines, print_table, reason_as_json
+from interlock.cli.situation import facts_of, gateway_entry, known_tool, workspace_of
+from interlock.config import Config
+from interlock.core.decide import KnownTool, decide, query_of
+from interlock.core.lint import lint
+from interlock.core.model import OPERATION_OF_CLASS, Caller, Hold, Intent, Json, OperationType, Verdict
+from interlock.core.rules import CompiledRule, RuleBook
+from interlock.core.safety import POSTURES, SafetyClass
+from interlock.errors import Exit
+
+_CLASSES = [each.value for each in SafetyClass]
+_OPERATIONS = [each.value for each in OperationType]
+
+
+def _server_and_tool(name: str) -> tuple[str, str]:
+    server, tool = split_tool(name)
+    if server is None:
+        raise bad(f"'{name}' does not say its server", "Write it as server:tool.")
+    return server, tool
+
+
+# test -----------------------------------------------------------------------------------------------------------
+
+
+def _test_options(parser: Options) -> None:
+    parser.add_argument("--tool", required=True, metavar="S:T", help="the tool, as server:tool")
+    parser.add_argument("--args-json", default="{}", metavar="J", help="the call's arguments as a JSON object")
+    parser.add_argument("--workspace", metavar="W", help="the caller's workspace (default: the default workspace)")
+    parser.add_argument("--caller", default="agent", metavar="C", help="the caller's name (default: agent)")
+    parser.add_argument("--operation-type", choices=_OPERATIONS, help="what the agent declares (default: by class)")
+    parser.add_argument("--class", dest="safety_class", choices=_CLASSES, help="the class (default: by name)")
+    add_json(parser)
+
+
+def _test(values: Values) -> Exit:
+    config = load_config(values)
+    server, tool = _server_and_tool(values.tool)
+    given = None if values.safety_class is None else SafetyClass(values.safety_class)
+    found = known_tool(config, server, tool, given)
+    operation = None if values.operation_type is None else OperationType(values.operation_type)
+    caller = Caller(values.caller, workspace_of(config, values.workspace))
+    arguments = parse_object(values.args_json, "--args-json")
+    entry = gateway_entry(config, server, caller.workspace)
+    facts = facts_of(config, found, entry, caller, arguments, operation)
+    verdict = decide(facts)
+    declared = operation or OPERATION_OF_CLASS[found.classification.gateway]
+    matching = facts.rules.matching(query_of(facts, found, Intent(declared)))
+    report: dict[str, Json] = {
+        "tool": found.tool.shown,
+        "verdict": verdict.effect,
+        "rule_id": verdict.ground.id,
+        "reasons": [reason_as_json(reason) for reason in verdict.reasons],
+        "safety_class": found.classification.gateway,
+        "class_source": "given" if given else found.classification.source,
+        "operation_type": declared,
+        "workspace": caller.workspace,
+        "caller": caller.name,
+        "posture": entry.posture,
+        "matching_rules": [each.rule.id for each in matching],
+    }
+    if values.json:
+        print_json(report)
+    else:
+        print_lines(_test_lines(report, verdict, matching))
+    return Exit.OK
+
+
+def _test_lines(report: dict[str, Json], verdict: Verdict, matching: Sequence[CompiledRule]) -> Iterable[str]:
+    yield f"{report['tool']}: {report['verdict']}"
+    yield f"  because:   {verdict.reasons[0].text}"
+    for reason in verdict.reasons[1:]:
+        yield f"             {reason.text}"
+    yield f"  decided by {report['rule_id']}"
+    yield f"  class      {report['safety_class']} (from {report['class_source']}), declared {report['operation_type']}"
+    yield f"  caller     {report['caller']} in workspace {report['workspace'] or 'none'}, posture {report['posture']}"
+    if isinstance(verdict, Hold):
+        terms = verdict.terms
+        who = ", ".join(terms.approvers) or "anyone with the approver role"
+        yield f"  approval   {terms.approvals_needed} by {who}, within {terms.approval_timeout} s"
+    yield f"  matching   {', '.join(each.rule.id for each in matching) or 'no rule'}"
+
+
+# explain --------------------------------------------------------------------------------------------------------
+
+
+def _explain_options(parser: Options) -> None:
+    parser.add_argument("tool", metavar="TOOL", help="the tool, as server:tool")
+    parser.add_argument("--workspace", metavar="W", help="the caller's workspace (default: the default workspace)")
+    add_json(parser)
+
+
+def _explain(values: Values) -> Exit:
+    config = load_config(values)
+    server, tool = _server_and_tool(values.tool)
+    found = known_tool(config, server, tool)
+    entry = gateway_entry(config, server, workspace_of(config, values.workspace))
+    rules = [
+        each
+        for each in RuleBook(config.rules).rules
+        if each.rule.effect is not None and each.matches_tool(server, found.tool.qualified)
+    ]
+    if values.json:
+        print_json(_explain_json(found, entry.posture.value, rules))
+    else:
+        print_lines(_explain_lines(found, entry.posture.value, rules))
+    return Exit.OK
+
+
+def _explain_json(found: KnownTool, posture: str, rules: Sequence[CompiledRule]) -> Json:
+    each = found.classification
+    return {
+        "tool": found.tool.shown,
+        "safety_class": each.gateway,
+        "class_source": each.source,
+        "evidence": [{"source": one.source, "says": one.says, "detail": one.detail} for one in each.evidence],
+        "rules": [
+            {"id": one.rule.id, "effect": one.rule.effect, "priority": one.rule.priority, "when": _conditions(one)}
+            for one in rules
+        ],
+        "posture": posture,
+        "posture_says": _posture_says(posture, each.gateway),
+    }
+
+
+def _posture_says(posture: str, safety_class: SafetyClass) -> str:
+    return next(table[safety_class].value for name, table in POSTURES.items() if name.value == posture)
+
+
+def _explain_lines(found: KnownTool, posture: str, rules: Sequence[CompiledRule]) -> Iterable[str]:
+    each = found.classification
+    yield f"{found.tool.shown} is {each.gateway}, because of its {each.source}:"
+    for one in each.evidence:
+        yield f"  {'*' if one.decided else ' '} {one.source}: {one.says} ({one.detail})"
+    yield ""
+    if rules:
+        yield "The first of these rules that matches a call decides it:"
+        for rank, one in enumerate(rules, start=1):
+            when = "; ".join(_conditions(one)) or "always"
+            yield f"  {rank}. {one.rule.effect} by '{one.rule.id}' (priority {one.rule.priority}), when {when}"
+    else:
+        yield "No rule is about this tool."
+    yield f"Otherwise posture {posture} says {_posture_says(posture, each.gateway)}."
+
+
+def _conditions(compiled: CompiledRule) -> list[str]:
+    """What a rule asks beyond server and tool name."""
+    rule = compiled.rule
+    asked = {
+        "class": ", ".join(sorted(rule.safety_class)),
+        "operation": ", ".join(sorted(rule.operation_type)),
+        "workspace": rule.workspace_id or "",
+        "caller": rule.caller or "",
+    }
+    arguments = [f"argument {path} {wanted}" for path, wanted in rule.args]
+    return [f"{name} is {value}" for name, value in asked.items() if value] + arguments
+
+
+# lint -----------------------------------------------------------------------------------------------------------
+
+
+def _lint(values: Values) -> Exit:
+    config = load_config(values)
+    found = lint(RuleBook(config.rules), namespaces_of(config), reachable_workspaces(config))
+    rows = [(each.rule_id, each.finding.code, each.finding.text, _place(config, each.rule_id)) for each in found]
+    if values.json:
+        print_json([{"rule_id": rule, "code": code, "text": text, "at": at} for rule, code, text, at in rows])
+    elif rows:
+        print_table(("RULE", "FINDING", "WHAT IS WRONG", "AT"), rows)
+    else:
+        print_lines([f"{len(config.rules)} rules, no findings."])
+    return Exit.FINDINGS if rows else Exit.OK
+
+
+def _place(config: Config, rule_id: str) -> str:
+    at = next(at for at, rule in enumerate(config.settings.route_rules) if rule.id == rule_id)
+    return config.origin(("route_rules", at))
+
+
+def namespaces_of(config: Config) -> dict[str, str]:
+    return {name: server.namespace or name for name, server in config.settings.servers.items()}
+
+
+def reachable_workspaces(config: Config) -> list[str]:
+    """The workspaces that a caller can be in without a token that names one."""
+    default = workspace_of(config, None)
+    return [each.id for each in config.settings.workspaces if each.path is not None or each.id == default]
+
+
+VERBS = (
+    Verb(
+        "test",
+        "Say what would happen to a call: verdict, reasons, deciding rule. Calls nothing.",
+        _test_options,
+        _test,
+        (
+            "interlock rule test --tool github:create_issue",
+            'interlock rule test --tool db:run_sql --args-json \'{"sql": "drop table users"}\' --workspace ws-prod',
+            "interlock rule test --tool github:frobnicate --class read-only --json",
+        ),
+    ),
+    Verb(
+        "explain",
+        "Explain a tool: its class with the evidence, the rules about it in order, the posture.",
+        _explain_options,
+        _explain,
+        ("interlock rule explain github:delete_repo",),
+    ),
+    Verb(
+        "lint",
+        "Find rules that can never decide: shadowed, contradictory, never matching. Exit 20 when there are any.",
+        add_json,
+        _lint,
+        ("interlock rule lint", "interlock rule lint --json"),
+    ),
+)

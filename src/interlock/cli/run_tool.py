@@ -1,0 +1,127 @@
+"""`interlock run-tool`: one tool, one gate, two flags.
+
+The class gate comes first and needs no server, so a blocked tool is blocked at once. This version has no gateway to run
+a tool through; `--dry-run` shows the whole decision and names what only a running server could tell.
+"""
+
+from collections.abc import Iterable
+
+from interlock import errors
+from interlock.cli.command import Options, Values, Verb, add_json
+from interlock.cli.inputs import load_config, parse_args, split_tool
+from interlock.cli.render import print_error, print_json, print_lines, reason_as_json
+from interlock.cli.situation import OPERATOR_AGENT, classify_name, facts_of, known_tool, workspace_of
+from interlock.config import Config
+from interlock.core.classify import Classification
+from interlock.core.decide import RunToolEntry, decide, run_tool_block
+from interlock.core.model import Caller, Json
+from interlock.core.redact import redact
+from interlock.core.safety import Effect, RunToolFlags
+from interlock.errors import Exit, InterlockError, Reason
+
+
+def _options(parser: Options) -> None:
+    parser.add_argument("name", metavar="NAME", help="the tool: a bare name, or server:tool")
+    parser.add_argument("--arg", action="append", default=[], metavar="K=V", help="an argument; repeat for more")
+    parser.add_argument("--approve", action="store_true", help="run a write-capable or subprocess tool")
+    parser.add_argument("--dangerous", action="store_true", help="run a dangerous tool; implies --approve")
+    parser.add_argument("--dry-run", action="store_true", help="show the decision, contact no server, exit 0")
+    add_json(parser)
+
+
+def _run(values: Values) -> Exit:
+    server, tool = split_tool(values.name)
+    arguments = parse_args(values.arg)
+    flags = RunToolFlags(approve=values.approve, dangerous=values.dangerous)
+    config = load_config(values)
+    override = config.settings.overrides.get(f"{server}:{tool}")
+    classification = classify_name(config, tool, override)
+    if values.dry_run:
+        return _dry_run(config, server, tool, arguments, flags, classification, as_json=values.json)
+    blocked = run_tool_block(tool, classification.prefix, flags)
+    if blocked is not None:
+        return print_error(blocked, as_json=values.json)
+    raise InterlockError(errors.NO_GATEWAY(tool=tool))
+
+
+def _dry_run(
+    config: Config,
+    server: str | None,
+    tool: str,
+    arguments: dict[str, Json],
+    flags: RunToolFlags,
+    classification: Classification,
+    *,
+    as_json: bool,
+) -> Exit:
+    not_checked = [
+        "whether the server has this tool, and its own safety_class metadata",
+        "the arguments against the tool's input schema (values stay texts)",
+        "freeze, quarantine and grants",
+    ]
+    servers = tuple(config.settings.servers)
+    server = server or (servers[0] if len(servers) == 1 else None)
+    if server is None or not servers:
+        not_checked.append("the rules, because it is not known which server has this tool")
+        blocked = run_tool_block(tool, classification.prefix, flags)
+        verdict, reasons, ground = _by_class_alone(blocked)
+    else:
+        found = known_tool(config, server, tool)
+        caller = Caller(OPERATOR_AGENT, workspace_of(config, None))
+        decided = decide(facts_of(config, found, RunToolEntry(flags), caller, arguments))
+        verdict, reasons, ground = decided.effect, decided.reasons, decided.ground.id
+    report: dict[str, Json] = {
+        "tool": tool,
+        "server": server,
+        "args": redact(arguments),
+        "safety_class": classification.prefix,
+        "source": classification.prefix_source,
+        "verdict": verdict,
+        "rule_id": ground,
+        "reasons": [reason_as_json(reason) for reason in reasons],
+        "not_checked": not_checked,
+        "would_execute": False,
+    }
+    if as_json:
+        print_json(report)
+    else:
+        print_lines(_lines(report, reasons, not_checked))
+    return Exit.OK
+
+
+def _by_class_alone(blocked: Reason | None) -> tuple[Effect, tuple[Reason, ...], str]:
+    if blocked is not None:
+        return Effect.DENY, (blocked,), "entry:run-tool"
+    return Effect.ALLOW, (Reason("the class gate lets it pass"),), "entry:run-tool"
+
+
+def _lines(report: dict[str, Json], reasons: Iterable[Reason], not_checked: Iterable[str]) -> Iterable[str]:
+    yield f"Tool:     {report['server'] or '?'}:{report['tool']}"
+    yield f"Class:    {report['safety_class']} (from its {report['source']})"
+    arguments = report["args"]
+    if isinstance(arguments, dict) and arguments:
+        yield "Args:"
+        for key, value in arguments.items():
+            yield f"  {key} = {value}"
+    else:
+        yield "Args:     none"
+    yield f"Verdict:  {report['verdict']}"
+    for reason in reasons:
+        yield f"  {reason.text}"
+    yield "Not checked without a server:"
+    for each in not_checked:
+        yield f"  {each}"
+    yield "Nothing was sent."
+
+
+VERB = Verb(
+    "run-tool",
+    "Run one tool. Read-only tools run; the others need --approve or --dangerous; unknown ones never run.",
+    _options,
+    _run,
+    (
+        "interlock run-tool read_repo_file --arg path=README.md",
+        "interlock run-tool update_repo_file --arg path=README.md --arg old=x --arg new=y --approve --dry-run",
+        "interlock run-tool devices:remove_device --arg Id=42 --dangerous",
+    ),
+)

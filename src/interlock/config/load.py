@@ -1,0 +1,298 @@
+"""Finding, reading and checking the configuration; remembering where each value came from.
+
+File first, then the environment on top of it, then the defaults below. Problems are reported together and in the
+order of the file, because a person who has to mend one at a time learns to hate the tool.
+"""
+
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path as FilePath
+from typing import Any, cast, get_args
+
+from platformdirs import user_config_path, user_data_path
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+
+from interlock.config.check import check, did_you_mean
+from interlock.config.source import Document, Path, Position, Problem, dotted, parse
+from interlock.config.tree import RouteRule, Settings
+from interlock.core.lexicon import DEFAULT, Lexicon
+from interlock.core.model import HoldTerms
+from interlock.core.rules import Rule
+from interlock.core.safety import Effect
+from interlock.errors import ConfigError
+
+FILE_NAME = "interlock.yaml"
+_PREFIX = "INTERLOCK_"
+_NOT_SETTINGS = frozenset({"INTERLOCK_CONFIG", "INTERLOCK_DATA_DIR"})
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """Checked settings, and the origin of each value that is not a default."""
+
+    settings: Settings
+    file: FilePath | None
+    origins: Mapping[Path, str]
+
+    def origin(self, path: Path) -> str:
+        """Where the value at a path came from: a position, an environment variable, or the defaults."""
+        return next(
+            (self.origins[path[:end]] for end in range(len(path), 0, -1) if path[:end] in self.origins), "default"
+        )
+
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        return tuple(_rule(each, self.hold_terms) for each in self.settings.route_rules)
+
+    @property
+    def hold_terms(self) -> HoldTerms:
+        hold = self.settings.hold
+        return HoldTerms(
+            approval_timeout=int(hold.approval_timeout.total_seconds()),
+            approvals_needed=hold.approvals_needed,
+            approvers=tuple(hold.approvers),
+            max_grant=int(hold.max_grant.total_seconds()),
+        )
+
+    @property
+    def lexicon(self) -> Lexicon:
+        return DEFAULT.extended(self.settings.lexicon)
+
+
+def _rule(rule: RouteRule, defaults: HoldTerms) -> Rule:
+    timeout, grant = rule.approval_timeout, rule.max_grant
+    return Rule(
+        id=rule.id,
+        effect=Effect.HOLD if rule.requires_approval else rule.effect,
+        workspace_id=rule.workspace_id,
+        server_id=rule.server_id,
+        tool_pattern=tuple(rule.tool_pattern or ()),
+        safety_class=frozenset(rule.safety_class or ()),
+        operation_type=frozenset(rule.operation_type or ()),
+        caller=rule.caller,
+        args=tuple(rule.args.items()),
+        terms=HoldTerms(
+            approval_timeout=defaults.approval_timeout if timeout is None else int(timeout.total_seconds()),
+            approvals_needed=rule.approvals_needed or defaults.approvals_needed,
+            approvers=defaults.approvers if rule.approvers is None else tuple(rule.approvers),
+            four_eyes=rule.four_eyes,
+            max_grant=defaults.max_grant if grant is None else int(grant.total_seconds()),
+        ),
+        priority=rule.priority,
+        auth_scope_id=rule.auth_scope_id,
+    )
+
+
+def find_file(explicit: str | None, environ: Mapping[str, str]) -> FilePath | None:
+    """The file to read: the option, INTERLOCK_CONFIG, the working directory, the user's config folder; or none."""
+    named = explicit or environ.get("INTERLOCK_CONFIG")
+    if named:
+        return FilePath(named)
+    places = (FilePath(FILE_NAME), user_config_path("interlock") / FILE_NAME)
+    return next((place for place in places if place.is_file()), None)
+
+
+def data_dir(explicit: str | None, environ: Mapping[str, str]) -> FilePath:
+    """The folder that holds the database and the operator's credential."""
+    named = explicit or environ.get("INTERLOCK_DATA_DIR")
+    return FilePath(named) if named else user_data_path("interlock")
+
+
+def load(explicit: str | None = None, environ: Mapping[str, str] | None = None) -> Config:
+    """Read and check the configuration, or raise ConfigError with every problem found."""
+    environment = os.environ if environ is None else environ
+    file = find_file(explicit, environment)
+    document = Document(value={}) if file is None else _read(file)
+    _stop_on(document.problems)
+    value: object = {} if document.value is None else document.value
+    if not isinstance(value, dict):
+        raise ConfigError(
+            (f"{document.values[()]}: the file must be a mapping of settings, such as 'posture: guarded'",)
+        )
+    tree = cast("dict[str, Any]", value)
+    origins: dict[Path, str] = {path: str(document.values[path]) for path in _leaves((), tree)}
+    problems = list(_apply_environment(tree, environment, origins))
+    try:
+        settings = Settings.model_validate(tree)
+    except ValidationError as error:
+        problems += [_told(each, document, origins) for each in error.errors()]
+        settings = None
+    _stop_on(problems)
+    assert settings is not None  # noqa: S101 - a failed validation has left above
+    _stop_on([Problem(_place(path, document, origins), text) for path, text in check(settings)])
+    return Config(settings, file, origins)
+
+
+def _leaves(path: Path, value: object) -> Iterator[Path]:
+    """The paths of the values that the file really states; a mapping or list is stated by what is in it."""
+    if isinstance(value, dict) and value:
+        for key, each in cast("dict[str, Any]", value).items():
+            yield from _leaves((*path, key), each)
+    elif isinstance(value, list) and value:
+        for at, each in enumerate(cast("list[Any]", value)):
+            yield from _leaves((*path, at), each)
+    elif path:
+        yield path
+
+
+def _read(file: FilePath) -> Document:
+    try:
+        text = file.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise ConfigError((f"{file}: is not UTF-8 text",)) from None
+    except OSError as error:
+        raise ConfigError((f"{file}: cannot be read: {error.strerror}",)) from None
+    return parse(text, str(file))
+
+
+def _stop_on(problems: list[Problem]) -> None:
+    if problems:
+        raise ConfigError(tuple(dict.fromkeys(map(str, sorted(problems, key=_in_order)))))
+
+
+def _in_order(problem: Problem) -> tuple[int, ...]:
+    """Line and column, as numbers; what stands in no file comes first."""
+    return tuple(int(each) for each in problem.at.split(":")[-2:] if each.isdecimal())
+
+
+# Environment ----------------------------------------------------------------------------------------------------
+
+
+def _apply_environment(tree: dict[str, Any], environ: Mapping[str, str], origins: dict[Path, str]) -> Iterator[Problem]:
+    for name in sorted(environ):
+        if not name.startswith(_PREFIX) or name in _NOT_SETTINGS:
+            continue
+        parsed = parse(environ[name], name)
+        if parsed.problems:
+            yield Problem(name, parsed.problems[0].text)
+            continue
+        path = _path_of(name, tree)
+        if path[0] not in Settings.model_fields:
+            known = {_PREFIX + key.upper() for key in Settings.model_fields} | _NOT_SETTINGS
+            yield Problem(name, f"unknown setting{did_you_mean(name, known)}")
+            continue
+        if _put(tree, path, parsed.value):
+            for stale in [each for each in origins if each[: len(path)] == path]:
+                del origins[stale]
+            origins[path] = f"environment {name}"
+        else:
+            yield Problem(name, "leads into a value of the file that is no mapping")
+
+
+def _path_of(name: str, tree: dict[str, Any]) -> tuple[str, ...]:
+    """`INTERLOCK_HOLD__ANSWER_AFTER` → hold, answer_after. Names below `env` and `headers` keep their case."""
+    path: list[str] = []
+    here: Any = tree
+    for part in name.removeprefix(_PREFIX).split("__"):
+        key = part if path and path[-1] in ("env", "headers") else part.lower()
+        if isinstance(here, dict):
+            # An id may hold a dash, which no variable name can.
+            members = cast("dict[str, Any]", here)
+            key = next((each for each in members if each.replace("-", "_") == key), key)
+            here = members.get(key)
+        path.append(key)
+    return tuple(path)
+
+
+def _put(tree: dict[str, Any], path: tuple[str, ...], value: object) -> bool:
+    here: Any = tree
+    for key in path[:-1]:
+        members = cast("dict[str, Any]", here)
+        here = members.setdefault(key, {})
+        if not isinstance(here, dict):
+            return False
+    here[path[-1]] = value
+    return True
+
+
+# Telling what is wrong ------------------------------------------------------------------------------------------
+
+
+def _place(path: Path, document: Document, origins: Mapping[Path, str], *, key: bool = False) -> str:
+    """Where the thing at a path stands, or the nearest thing around it."""
+    for end in range(len(path), -1, -1):
+        part = path[:end]
+        origin = origins.get(part, "")
+        if origin.startswith("environment "):
+            return origin.removeprefix("environment ")
+        position: Position | None = document.values.get(part)
+        if key and end == len(path):
+            position = document.keys.get(part, position)
+        if position is not None:
+            return str(position)
+    return "settings"
+
+
+def _told(error: ErrorDetails, document: Document, origins: Mapping[Path, str]) -> Problem:
+    """One pydantic error in our words, at its place."""
+    path = tuple(each for each in error["loc"] if each != "[key]")
+    of_key = "[key]" in error["loc"]
+    name = dotted(path)
+    given = error.get("input")
+    context = error.get("ctx", {})
+    match error["type"]:
+        case "extra_forbidden":
+            text = f"unknown key '{path[-1]}'{did_you_mean(str(path[-1]), _keys_beside(path))}"
+            return Problem(_place(path, document, origins, key=True), text)
+        case "missing":
+            text = f"'{path[-1]}' is missing in {dotted(path[:-1])}"
+        case "enum" | "literal_error":
+            expected = str(context.get("expected", "")).replace("'", "")
+            known = [each.strip() for each in expected.replace(" or ", ",").split(",")]
+            text = f"{name} is {_shown(path, given)}; it must be {expected}{did_you_mean(str(given), known)}"
+        case "value_error":
+            text = f"{name} is {_shown(path, given)}; it {context.get('error')}"
+        case _:
+            text = f"{name} is {_shown(path, given)}; {_KINDS.get(error['type'], error['msg'])}"
+    return Problem(_place(path, document, origins, key=of_key), text)
+
+
+_KINDS = {
+    "int_type": "it must be a whole number",
+    "bool_type": "it must be true or false",
+    "string_type": "it must be a text",
+    "list_type": "it must be a list",
+    "dict_type": "it must be a mapping",
+    "model_type": "it must be a mapping",
+    "string_too_short": "it must not be empty",
+}
+
+
+_MAY_BE_SECRET = frozenset({"env", "headers", "secret", "store"})
+
+
+def _shown(path: Path, value: object) -> str:
+    """A value as an error shows it. What may hold a secret is not printed."""
+    if not _MAY_BE_SECRET.isdisjoint(path):
+        return "not usable"
+    match value:
+        case None:
+            return "empty"
+        case bool():
+            return str(value).lower()
+        case int() | float():
+            return str(value)
+        case str():
+            return f"'{value[:40]}'"
+        case list():
+            return "a list"
+        case _:
+            return "a mapping"
+
+
+def _keys_beside(path: Path) -> list[str]:
+    """The keys that are known where an unknown one stood."""
+    model: type[BaseModel] = Settings
+    for key in path[:-1]:
+        field = model.model_fields.get(str(key))
+        inner = None if field is None else _model_inside(field.annotation)
+        model = inner or model
+    return list(model.model_fields)
+
+
+def _model_inside(annotation: object) -> type[BaseModel] | None:
+    if isinstance(annotation, type):
+        return annotation if issubclass(annotation, BaseModel) else None
+    return next((found for part in get_args(annotation) if (found := _model_inside(part)) is not None), None)

@@ -1,0 +1,282 @@
+"""The settings tree as pydantic models: every key, its type, its default.
+
+Scalars are strict: `port: "7373"` is a mistake and is told as one. The models check what one value can be checked for
+by itself; what needs two values at once (a rule naming a server) is checked in `check`.
+"""
+
+import re
+from datetime import timedelta
+from typing import Annotated, Any, Literal, TypeAlias
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StrictBool,
+    StrictInt,
+    StrictStr,
+    WithJsonSchema,
+)
+
+from interlock.core.intent import IntentMode
+from interlock.core.model import OperationType
+from interlock.core.safety import Effect, Posture, SafetyClass
+
+ID = re.compile(r"[a-z0-9][a-z0-9-]*")
+_DURATION = re.compile(r"(\d+)(ms|s|m|h|d)?")
+_SIZE = re.compile(r"(\d+)(B|KiB|MiB|GiB)?")
+_REFERENCE = re.compile(r"\$\{([^}:]*)(:?)([^}]*)\}?")
+_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+_BYTES = {"B": 1, "KiB": 1024, "MiB": 1024**2, "GiB": 1024**3}
+
+
+def parse_duration(value: object) -> timedelta:
+    """`300` and `"300"` are seconds; `"100ms"`, `"50s"`, `"15m"`, `"2h"`, `"30d"` say their unit."""
+    if isinstance(value, timedelta):
+        return value
+    found = _DURATION.fullmatch(str(value)) if isinstance(value, int | str) and not isinstance(value, bool) else None
+    if found is None:
+        raise ValueError('must be a duration such as 300 (seconds), "100ms", "50s", "15m", "2h" or "30d", not negative')
+    number, unit = int(found[1]), found[2] or "s"
+    if number > 10**12:
+        raise ValueError("is too long")
+    return timedelta(milliseconds=number) if unit == "ms" else timedelta(seconds=number * _SECONDS[unit])
+
+
+def format_duration(value: timedelta) -> str:
+    """The shortest text that parses back to the same duration."""
+    if value % timedelta(seconds=1):
+        return f"{value // timedelta(milliseconds=1)}ms"
+    seconds = value // timedelta(seconds=1)
+    for unit in ("d", "h", "m"):
+        if seconds and seconds % _SECONDS[unit] == 0:
+            return f"{seconds // _SECONDS[unit]}{unit}"
+    return f"{seconds}s"
+
+
+def _at_least_a_second(value: timedelta) -> timedelta:
+    if value < timedelta(seconds=1):
+        raise ValueError("must be at least one second")
+    return value
+
+
+def _duration_or_never(value: object) -> "timedelta | Literal['never']":
+    return "never" if value == "never" else parse_duration(value)
+
+
+def parse_size(value: object) -> int:
+    """`4194304`, `"4MiB"`, `"512KiB"`."""
+    found = _SIZE.fullmatch(str(value)) if isinstance(value, int | str) and not isinstance(value, bool) else None
+    if found is None:
+        raise ValueError('must be a size such as 4194304 (bytes), "512KiB" or "4MiB"')
+    return int(found[1]) * _BYTES[found[2] or "B"]
+
+
+def _one_or_many(value: object) -> object:
+    return [value] if isinstance(value, str) else value
+
+
+def _check_id(value: str) -> str:
+    if not ID.fullmatch(value):
+        raise ValueError("must be lower-case letters, digits and '-', beginning with a letter or digit")
+    return value
+
+
+def _check_references(value: str) -> str:
+    for found in _REFERENCE.finditer(value):
+        if found[1] not in ("env", "file", "keyring") or not found[3] or not found[0].endswith("}"):
+            raise ValueError("has a malformed reference; write ${env:NAME}, ${file:PATH} or ${keyring:NAME}")
+    return value
+
+
+def _check_store(value: str) -> str:
+    if value != "sqlite" and not value.startswith(("postgresql://", "postgres://")):
+        raise ValueError("must be 'sqlite' or an address that begins with postgresql://")
+    return value
+
+
+def _check_url(value: str) -> str:
+    if not value.startswith(("http://", "https://")):
+        raise ValueError("must begin with http:// or https://")
+    return value
+
+
+_DURATION_SCHEMA: dict[str, Any] = {
+    "anyOf": [{"type": "integer", "minimum": 0}, {"type": "string", "pattern": f"^{_DURATION.pattern}$"}]
+}
+_SIZE_SCHEMA: dict[str, Any] = {
+    "anyOf": [{"type": "integer", "minimum": 0}, {"type": "string", "pattern": f"^{_SIZE.pattern}$"}]
+}
+
+Duration: TypeAlias = Annotated[timedelta, BeforeValidator(parse_duration), WithJsonSchema(_DURATION_SCHEMA)]
+Wait: TypeAlias = Annotated[Duration, AfterValidator(_at_least_a_second)]
+DurationOrNever: TypeAlias = Annotated[
+    timedelta | Literal["never"],
+    BeforeValidator(_duration_or_never),
+    WithJsonSchema({"anyOf": [*_DURATION_SCHEMA["anyOf"], {"const": "never"}]}),
+]
+Size: TypeAlias = Annotated[StrictInt, BeforeValidator(parse_size), WithJsonSchema(_SIZE_SCHEMA)]
+Id: TypeAlias = Annotated[StrictStr, AfterValidator(_check_id)]
+Text: TypeAlias = Annotated[StrictStr, Field(min_length=1)]
+Referring: TypeAlias = Annotated[StrictStr, AfterValidator(_check_references)]
+Url: TypeAlias = Annotated[StrictStr, AfterValidator(_check_url)]
+Count: TypeAlias = Annotated[StrictInt, Field(ge=1)]
+Texts: TypeAlias = Annotated[
+    list[Text],
+    BeforeValidator(_one_or_many),
+    WithJsonSchema({"type": ["string", "array"], "items": {"type": "string"}}),
+]
+Classes: TypeAlias = Annotated[list[SafetyClass], BeforeValidator(_one_or_many)]
+Operations: TypeAlias = Annotated[list[OperationType], BeforeValidator(_one_or_many)]
+Expose: TypeAlias = Literal["search", "direct", "both"]
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Listen(_Section):
+    host: Text = "127.0.0.1"
+    port: Annotated[StrictInt, Field(ge=0, le=65535)] = 7373
+
+
+class IntentDeclaration(_Section):
+    mode: IntentMode = IntentMode.REQUIRED
+    strict_server_validation: StrictBool = True
+
+
+class HoldSection(_Section):
+    answer_after: DurationOrNever = timedelta(seconds=50)
+    clients: dict[str, DurationOrNever] = Field(default={"claude-code": timedelta(seconds=280)})
+    use_within: Wait = timedelta(minutes=15)
+    approval_timeout: Wait = timedelta(seconds=300)
+    approvals_needed: Count = 1
+    approvers: Texts = Field(default=[])
+    max_grant: Duration = timedelta(minutes=15)
+    ask_justification: Literal["retry", "elicit"] = "retry"
+    max_pending_per_caller: Count = 20
+
+
+class Record(_Section):
+    wait: Literal["writes", "all"] = "writes"
+    keep_days: Count | None = 90
+
+
+class Limits(_Section):
+    calls_per_minute: Count | None = None
+    in_flight_per_caller: Count = 100
+    body: Size = 4 * 1024**2
+
+
+class Results(_Section):
+    on_injection: Literal["label", "block"] = "label"
+
+
+class Server(_Section):
+    command: Text | None = None
+    args: list[StrictStr] = Field(default=[])
+    env: dict[str, Referring] = Field(default={})
+    cwd: Text | None = None
+    url: Url | None = None
+    headers: dict[str, Referring] = Field(default={})
+    namespace: Id | None = None
+    trusted: StrictBool = False
+    enabled: StrictBool = True
+    expose: Expose | None = None
+    posture: Posture | None = None
+    call_timeout: Wait = timedelta(seconds=120)
+    auth_scope_id: Text | None = None
+    max_concurrent: Count | None = None
+    sessions: Literal["shared", "per-caller"] = "shared"
+
+
+class AuthScope(_Section):
+    env: dict[str, Referring] = Field(default={})
+    headers: dict[str, Referring] = Field(default={})
+
+
+class Workspace(_Section):
+    id: Text
+    name: Text | None = None
+    path: Text | None = None
+    posture: Posture | None = None
+
+
+class RouteRule(_Section):
+    id: Text
+    workspace_id: Text | None = None
+    server_id: Text | None = None
+    tool_pattern: Texts | None = None
+    safety_class: Classes | None = None
+    operation_type: Operations | None = None
+    caller: Text | None = None
+    args: dict[str, Any] = Field(default={})
+    effect: Effect | None = None
+    requires_approval: StrictBool | None = None
+    approval_timeout: Wait | None = None
+    approvals_needed: Count | None = None
+    approvers: Texts | None = None
+    four_eyes: StrictBool = False
+    max_grant: Duration | None = None
+    priority: StrictInt = 0
+    auth_scope_id: Text | None = None
+
+
+class Jwt(_Section):
+    issuer: Text
+    audience: Text
+    jwks_url: Url
+
+
+class Identity(_Section):
+    jwt: Jwt | None = None
+
+
+class Webhook(_Section):
+    url: Url
+    secret: Referring | None = None
+
+
+class Notices(_Section):
+    webhooks: list[Webhook] = Field(default=[])
+    command: Text | None = None
+
+
+class Lab(_Section):
+    execute_destructive: StrictBool = False
+    max_calls: Count | None = None
+    concurrency: Count = 2
+    call_delay: Duration = timedelta(milliseconds=100)
+
+
+class Settings(_Section):
+    """Everything `interlock.yaml` can say."""
+
+    listen: Listen = Field(default=Listen())
+    store: Annotated[StrictStr, AfterValidator(_check_store)] = "sqlite"
+    posture: Posture = Posture.GUARDED
+    expose: Expose = "search"
+    namespacing: StrictBool = True
+    default_workspace: Text | None = None
+    intent_declaration: IntentDeclaration = Field(default=IntentDeclaration())
+    hold: HoldSection = Field(default=HoldSection())
+    record: Record = Field(default=Record())
+    limits: Limits = Field(default=Limits())
+    results: Results = Field(default=Results())
+    servers: dict[Id, Server] = Field(default={})
+    auth_scopes: dict[Text, AuthScope] = Field(default={})
+    workspaces: list[Workspace] = Field(default=[])
+    route_rules: list[RouteRule] = Field(default=[])
+    overrides: dict[str, SafetyClass] = Field(default={})
+    lexicon: dict[SafetyClass, list[Text]] = Field(default={})
+    identity: Identity = Field(default=Identity())
+    notices: Notices = Field(default=Notices())
+    lab: Lab = Field(default=Lab())
+
+
+def json_schema() -> dict[str, Any]:
+    """The JSON Schema of `interlock.yaml`, for editors and for checking files elsewhere."""
+    schema = Settings.model_json_schema()
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "interlock.yaml", **schema}

@@ -1,0 +1,19 @@
+"""The part of google-re2 that Interlock uses; the package ships no types."""
+
+from collections.abc import Iterator
+
+class error(Exception): ...
+
+class Options:
+    log_errors: bool
+    never_capture: bool
+
+class _Regexp:
+    def search(self, text: bytes) -> object | None: ...
+    def finditer(self, text: bytes) -> Iterator[_Match]: ...
+
+class _Match:
+    def span(self) -> tuple[int, int]: ...
+
+def compile(pattern: str, options: Options | None = None) -> _Regexp: ...
+def escape(pattern: str) -> str: ...

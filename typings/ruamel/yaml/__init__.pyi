@@ -1,0 +1,7 @@
+"""The part of ruamel.yaml that Interlock uses; the package's own types are incomplete."""
+
+from ruamel.yaml.nodes import Node
+
+class YAML:
+    def __init__(self, *, typ: str, pure: bool) -> None: ...
+    def compose(self, stream: str) -> Node | None: ...
