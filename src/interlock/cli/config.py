@@ -11,15 +11,13 @@ from typing import TYPE_CHECKING, Any, cast
 from interlock.cli.command import Options, Values, Verb, add_json
 from interlock.cli.inputs import load_config
 from interlock.cli.render import print_json, print_lines, print_table
-from interlock.config import json_schema
-from interlock.config.source import Path, dotted
-from interlock.config.tree import format_duration
+from interlock.config.paths import Path, dotted
 from interlock.core.model import Json
 from interlock.core.redact import redact_text
 from interlock.errors import Exit
 
 if TYPE_CHECKING:
-    from interlock.config import Config
+    from interlock.config.load import Config
 
 _SECRET_PARENTS = frozenset({"env", "headers"})
 _PURE_REFERENCE = re.compile(r"\$\{(env|file|keyring):[^}]+\}")
@@ -37,6 +35,8 @@ def _shown(path: Path, value: Any) -> Json:
     if isinstance(value, list):
         return [_shown((*path, at), each) for at, each in enumerate(cast("list[Any]", value))]
     if isinstance(value, timedelta):
+        from interlock.config.tree import format_duration
+
         return format_duration(value)
     if isinstance(value, str):
         return _shown_text(path, str(value))
@@ -94,6 +94,8 @@ def _validate(values: Values) -> Exit:
 
 
 def _schema(values: Values) -> Exit:
+    from interlock.config.tree import json_schema
+
     print_json(json_schema())
     return Exit.OK
 

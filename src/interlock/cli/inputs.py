@@ -14,7 +14,7 @@ from interlock.errors import BAD_REQUEST, NOT_FOUND, InterlockError
 
 if TYPE_CHECKING:
     from interlock.cli.command import Values
-    from interlock.config import Config
+    from interlock.config.load import Config
 
 
 def bad(problem: str, fix: str) -> InterlockError:
@@ -23,7 +23,7 @@ def bad(problem: str, fix: str) -> InterlockError:
 
 def load_config(values: "Values") -> "Config":
     """The configuration that `--config` and the environment lead to."""
-    from interlock.config import load
+    from interlock.config.load import load
 
     return load(values.config)
 

@@ -1,18 +1,21 @@
 """`interlock rule`: what the rules would say, why, and what is wrong with them. Offline, from the configuration."""
 
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from interlock.cli.command import Options, Values, Verb, add_json
 from interlock.cli.inputs import bad, load_config, parse_object, split_tool
 from interlock.cli.render import print_json, print_lines, print_table, reason_as_json
 from interlock.cli.situation import facts_of, gateway_entry, known_tool, workspace_of
-from interlock.config import Config
 from interlock.core.decide import KnownTool, decide, query_of
 from interlock.core.lint import lint
 from interlock.core.model import OPERATION_OF_CLASS, Caller, Hold, Intent, Json, OperationType, Verdict
 from interlock.core.rules import CompiledRule, RuleBook
 from interlock.core.safety import POSTURES, SafetyClass
 from interlock.errors import Exit
+
+if TYPE_CHECKING:
+    from interlock.config.load import Config
 
 _CLASSES = [each.value for each in SafetyClass]
 _OPERATIONS = [each.value for each in OperationType]
@@ -177,16 +180,16 @@ def _lint(values: Values) -> Exit:
     return Exit.FINDINGS if rows else Exit.OK
 
 
-def _place(config: Config, rule_id: str) -> str:
+def _place(config: "Config", rule_id: str) -> str:
     at = next(at for at, rule in enumerate(config.settings.route_rules) if rule.id == rule_id)
     return config.origin(("route_rules", at))
 
 
-def namespaces_of(config: Config) -> dict[str, str]:
+def namespaces_of(config: "Config") -> dict[str, str]:
     return {name: server.namespace or name for name, server in config.settings.servers.items()}
 
 
-def reachable_workspaces(config: Config) -> list[str]:
+def reachable_workspaces(config: "Config") -> list[str]:
     """The workspaces that a caller can be in without a token that names one."""
     default = workspace_of(config, None)
     return [each.id for each in config.settings.workspaces if each.path is not None or each.id == default]

@@ -5,19 +5,22 @@ a tool through; `--dry-run` shows the whole decision and names what only a runni
 """
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from interlock import errors
 from interlock.cli.command import Options, Values, Verb, add_json
 from interlock.cli.inputs import load_config, parse_args, split_tool
 from interlock.cli.render import print_error, print_json, print_lines, reason_as_json
 from interlock.cli.situation import OPERATOR_AGENT, classify_name, facts_of, known_tool, workspace_of
-from interlock.config import Config
 from interlock.core.classify import Classification
 from interlock.core.decide import RunToolEntry, decide, run_tool_block
 from interlock.core.model import Caller, Json
 from interlock.core.redact import redact
 from interlock.core.safety import Effect, RunToolFlags
 from interlock.errors import Exit, InterlockError, Reason
+
+if TYPE_CHECKING:
+    from interlock.config.load import Config
 
 
 def _options(parser: Options) -> None:
@@ -45,7 +48,7 @@ def _run(values: Values) -> Exit:
 
 
 def _dry_run(
-    config: Config,
+    config: "Config",
     server: str | None,
     tool: str,
     arguments: dict[str, Json],

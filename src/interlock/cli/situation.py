@@ -4,8 +4,9 @@ Offline there is no server to ask, so a tool here is a name, a class and what th
 leaves open is named, not guessed.
 """
 
+from typing import TYPE_CHECKING
+
 from interlock.cli.inputs import known
-from interlock.config import Config
 from interlock.core.canonical import argument_digest
 from interlock.core.classify import Classification, classify, read_descriptor
 from interlock.core.decide import Entry, Facts, GatewayEntry, KnownTool
@@ -13,6 +14,9 @@ from interlock.core.intent import IntentPolicy
 from interlock.core.model import Call, Caller, Declaration, JsonObject, OperationType, Tool, Variant
 from interlock.core.rules import RuleBook
 from interlock.core.safety import SafetyClass, effective_posture
+
+if TYPE_CHECKING:
+    from interlock.config.load import Config
 
 OPERATOR_AGENT = "operator-agent"
 
@@ -23,7 +27,7 @@ _VARIANTS = {
 }
 
 
-def known_tool(config: Config, server: str, tool: str, given: SafetyClass | None = None) -> KnownTool:
+def known_tool(config: "Config", server: str, tool: str, given: SafetyClass | None = None) -> KnownTool:
     """A tool of a configured server, classified by its name unless the operator or the command line says its class."""
     servers = config.settings.servers
     known("server", server, tuple(servers))
@@ -32,11 +36,11 @@ def known_tool(config: Config, server: str, tool: str, given: SafetyClass | None
     return KnownTool(Tool(server, servers[server].namespace or server, tool), classification)
 
 
-def classify_name(config: Config, tool: str, override: SafetyClass | None = None) -> Classification:
+def classify_name(config: "Config", tool: str, override: SafetyClass | None = None) -> Classification:
     return classify(read_descriptor({"name": tool}), override=override, lexicon=config.lexicon)
 
 
-def gateway_entry(config: Config, server: str, workspace: str | None) -> GatewayEntry:
+def gateway_entry(config: "Config", server: str, workspace: str | None) -> GatewayEntry:
     settings = config.settings
     of_workspace = next((each.posture for each in settings.workspaces if each.id == workspace), None)
     posture = effective_posture(settings.posture, of_workspace, settings.servers[server].posture)
@@ -45,7 +49,7 @@ def gateway_entry(config: Config, server: str, workspace: str | None) -> Gateway
 
 
 def facts_of(
-    config: Config,
+    config: "Config",
     found: KnownTool,
     entry: Entry,
     caller: Caller,
@@ -66,7 +70,7 @@ def facts_of(
     return Facts(call=call, found=found, rules=RuleBook(config.rules), now=0, entry=entry, hold=config.hold_terms)
 
 
-def workspace_of(config: Config, given: str | None) -> str | None:
+def workspace_of(config: "Config", given: str | None) -> str | None:
     """The workspace named on the command line, else the default one."""
     ids = tuple(each.id for each in config.settings.workspaces)
     if given is not None:

@@ -3,8 +3,3 @@
 Only the command line and the composition root import this package; everyone else gets plain values. A bad file starts
 nothing: every problem is reported at once, each with its position and a way out.
 """
-
-from interlock.config.load import Config, data_dir, find_file, load
-from interlock.config.tree import Settings, json_schema
-
-__all__ = ["Config", "Settings", "data_dir", "find_file", "json_schema", "load"]

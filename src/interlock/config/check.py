@@ -7,7 +7,7 @@ loader. Nothing here changes a setting.
 import difflib
 from collections.abc import Callable, Collection, Iterator
 
-from interlock.config.source import Path
+from interlock.config.paths import Path
 from interlock.config.tree import RouteRule, Server, Settings
 from interlock.core.globs import BadPattern, compile_glob
 from interlock.core.matchers import BadMatcher, compile_matcher

@@ -15,7 +15,8 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from interlock.config.check import check, did_you_mean
-from interlock.config.source import Document, Path, Position, Problem, dotted, parse
+from interlock.config.document import Document, Position, Problem
+from interlock.config.paths import Path, dotted
 from interlock.config.tree import RouteRule, Settings
 from interlock.core.lexicon import DEFAULT, Lexicon
 from interlock.core.model import HoldTerms
@@ -144,7 +145,14 @@ def _read(file: FilePath) -> Document:
         raise ConfigError((f"{file}: is not UTF-8 text",)) from None
     except OSError as error:
         raise ConfigError((f"{file}: cannot be read: {error.strerror}",)) from None
-    return parse(text, str(file))
+    return _parse(text, str(file))
+
+
+def _parse(text: str, where: str) -> Document:
+    # Late, because the YAML library costs a tenth of a second and most commands run without a file.
+    from interlock.config.source import parse
+
+    return parse(text, where)
 
 
 def _stop_on(problems: list[Problem]) -> None:
@@ -164,7 +172,7 @@ def _apply_environment(tree: dict[str, Any], environ: Mapping[str, str], origins
     for name in sorted(environ):
         if not name.startswith(_PREFIX) or name in _NOT_SETTINGS:
             continue
-        parsed = parse(environ[name], name)
+        parsed = _parse(environ[name], name)
         if parsed.problems:
             yield Problem(name, parsed.problems[0].text)
             continue

@@ -5,54 +5,14 @@ an odd notation is what the reader of the file would take it for. This module kn
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from typing import TypeAlias
 
 from ruamel.yaml import YAML
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
+from interlock.config.document import Document, Position, Problem
+from interlock.config.paths import Path
 from interlock.core.model import Json
-
-Path: TypeAlias = tuple[str | int, ...]
-
-
-def dotted(path: Path) -> str:
-    """A path as people write it: `route_rules[0].args.repo`."""
-    return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path).removeprefix(".")
-
-
-@dataclass(frozen=True, slots=True)
-class Position:
-    """Where something stands, as people count: from one."""
-
-    where: str
-    line: int
-    column: int
-
-    def __str__(self) -> str:
-        return f"{self.where}:{self.line}:{self.column}"
-
-
-@dataclass(frozen=True, slots=True)
-class Problem:
-    """Something wrong with the configuration, and where."""
-
-    at: str
-    text: str
-
-    def __str__(self) -> str:
-        return f"{self.at}: {self.text}"
-
-
-@dataclass(slots=True)
-class Document:
-    """A parsed file: its value, and the position of each key and each value in it."""
-
-    value: Json = None
-    keys: dict[Path, Position] = field(default_factory=dict[Path, Position])
-    values: dict[Path, Position] = field(default_factory=dict[Path, Position])
-    problems: list[Problem] = field(default_factory=list[Problem])
 
 
 def parse(text: str, where: str) -> Document:

@@ -37,6 +37,7 @@ from interlock.core.rules import Query, RuleBook
 from interlock.core.safety import (
     POSTURES,
     Effect,
+    ExecClass,
     LabPolicy,
     Posture,
     RunToolFlags,
@@ -245,18 +246,19 @@ def _argument_gate(facts: Facts, found: KnownTool) -> Deny | None:
 
 def _entry_gate(facts: Facts, found: KnownTool) -> Deny | None:
     """The tables of run-tool and the lab stand before the rules: no rule lifts what a missing flag blocks."""
-    match facts.entry:
-        case RunToolEntry(flags):
-            reason = run_tool_block(found.tool.name, found.classification.prefix, flags)
-            return None if reason is None else _deny("entry:run-tool", reason)
-        case LabEntry(policy):
-            flag = lab_flag_needed(found.classification.exec, policy)
-            if flag is None:
-                return None
-            exec_class = found.classification.exec.value
-            return _deny("entry:lab", errors.BLOCKED_BY_LAB(tool=found.tool.shown, exec_class=exec_class, flag=flag))
-        case GatewayEntry():
-            return None
+    entry, classification = facts.entry, found.classification
+    if isinstance(entry, RunToolEntry):
+        reason = run_tool_block(found.tool.name, classification.prefix, entry.flags)
+        return None if reason is None else _deny("entry:run-tool", reason)
+    if isinstance(entry, LabEntry):
+        reason = _lab_block(found.tool.shown, classification.exec, entry.policy)
+        return None if reason is None else _deny("entry:lab", reason)
+    return None
+
+
+def _lab_block(tool: str, exec_class: ExecClass, policy: LabPolicy) -> Reason | None:
+    flag = lab_flag_needed(exec_class, policy)
+    return None if flag is None else errors.BLOCKED_BY_LAB(tool=tool, exec_class=exec_class.value, flag=flag)
 
 
 def run_tool_block(tool: str, safety_class: SafetyClass, flags: RunToolFlags) -> Reason | None:

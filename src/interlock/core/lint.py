@@ -57,7 +57,7 @@ def _against_others(rule: CompiledRule, book: RuleBook) -> Iterator[Finding]:
         tied = other.rule.priority == rule.rule.priority and _covers(rule, other)
         if tied and other.rule.effect is not rule.rule.effect:
             yield Finding("contradictory", f"rule '{other.rule.id}' says {other.rule.effect} for the very same calls")
-        elif other.precedence < rule.precedence:
+        elif other.rank < rule.rank:
             yield Finding("shadowed", f"rule '{other.rule.id}' decides every call that it could decide")
 
 

@@ -7,9 +7,8 @@ the tool pattern, so that a thousand rules cost a call little more than ten.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
 
 from interlock.core.canonical import content_hash
 from interlock.core.globs import Glob, compile_glob
@@ -73,16 +72,13 @@ class Query:
     arguments: JsonObject
 
 
-Precedence: TypeAlias = tuple[bool, int, int, int, bool, bool, int, int, str]
-
-
 @dataclass(frozen=True, slots=True)
 class CompiledRule:
-    """A rule with its patterns compiled. `precedence` orders rules: the smallest that matches decides."""
+    """A rule with its patterns compiled. Of the rules that match, the one with the smallest rank decides."""
 
+    rank: int
     rule: Rule
     ground: Ground
-    precedence: Precedence
     server: Glob | None
     tools: tuple[Glob, ...]
     caller: Glob | None
@@ -110,12 +106,12 @@ class CompiledRule:
         return all(matcher.match(arguments, allowing=allowing) for matcher in self.args)
 
 
-def compile_rule(rule: Rule) -> CompiledRule:
+def compile_rule(rank: int, rule: Rule) -> CompiledRule:
     """Compile one rule; raises BadPattern or BadMatcher."""
     return CompiledRule(
+        rank=rank,
         rule=rule,
         ground=Ground(rule.id, rule.content_hash),
-        precedence=_precedence(rule),
         server=None if rule.server_id is None else compile_glob(rule.server_id),
         tools=tuple(compile_glob(qualified_pattern(pattern)) for pattern in rule.tool_pattern),
         caller=None if rule.caller is None else compile_glob(rule.caller),
@@ -129,7 +125,7 @@ def qualified_pattern(pattern: str) -> str:
     return f"{namespace}__{tool}" if colon and "__" not in namespace else pattern
 
 
-def _precedence(rule: Rule) -> Precedence:
+def _precedence(rule: Rule) -> tuple[bool, int, int, int, bool, bool, int, int, str]:
     """Denies first, then by priority, then the stricter effect, then the stricter terms, then the id."""
     effect, terms = rule.effect, rule.terms
     return (
@@ -149,55 +145,71 @@ class _Shelf:
     """Rules that share a server, findable by the literal beginning of their tool pattern."""
 
     def __init__(self) -> None:
-        self._by_prefix: dict[str, list[CompiledRule]] = defaultdict(list)
+        self._by_prefix: dict[str, list[CompiledRule]] = {}
         self._lengths: tuple[int, ...] = ()
 
     def put(self, prefix: str, rule: CompiledRule) -> None:
-        self._by_prefix[prefix].append(rule)
+        self._by_prefix.setdefault(prefix, []).append(rule)
         self._lengths = tuple(sorted({*self._lengths, len(prefix)}))
 
-    def find(self, tool: str) -> Iterator[CompiledRule]:
+    def find(self, tool: str) -> Iterator[Sequence[CompiledRule]]:
         for length in self._lengths:
-            yield from self._by_prefix.get(tool[:length], ())
+            rules = self._by_prefix.get(tool[:length])
+            if rules is not None:
+                yield rules
+
+
+class _Index:
+    """Some of the rules, in order of rank, shelved by server."""
+
+    def __init__(self, rules: Iterable[CompiledRule]) -> None:
+        self._any_server = _Shelf()
+        self._by_server: dict[str, _Shelf] = defaultdict(_Shelf)
+        for rule in rules:
+            literal = None if rule.server is None else rule.server.literal
+            shelf = self._any_server if literal is None else self._by_server[literal]
+            # A rule with several patterns stands under each of them; finding it twice does no harm.
+            for prefix in {glob.literal_prefix for glob in rule.tools} or {""}:
+                shelf.put(prefix, rule)
+
+    def first(self, query: Query) -> CompiledRule | None:
+        """The matching rule with the smallest rank."""
+        best: CompiledRule | None = None
+        for rules in self._candidates(query):
+            for rule in rules:
+                if best is not None and best.rank <= rule.rank:
+                    break
+                if rule.matches(query):
+                    best = rule
+                    break
+        return best
+
+    def _candidates(self, query: Query) -> Iterator[Sequence[CompiledRule]]:
+        yield from self._any_server.find(query.tool)
+        shelf = self._by_server.get(query.server)
+        if shelf is not None:
+            yield from shelf.find(query.tool)
 
 
 class RuleBook:
     """All rules of a configuration, compiled and indexed."""
 
     def __init__(self, rules: Iterable[Rule] = ()) -> None:
-        self.rules: tuple[CompiledRule, ...] = tuple(sorted(map(compile_rule, rules), key=lambda each: each.precedence))
-        self._any_server = _Shelf()
-        self._by_server: dict[str, _Shelf] = defaultdict(_Shelf)
-        for rule in self.rules:
-            literal = None if rule.server is None else rule.server.literal
-            shelf = self._any_server if literal is None else self._by_server[literal]
-            # A rule with several patterns stands under each of them; precedence makes finding it twice harmless.
-            for prefix in {glob.literal_prefix for glob in rule.tools} or {""}:
-                shelf.put(prefix, rule)
+        self.rules: tuple[CompiledRule, ...] = tuple(
+            compile_rule(rank, rule) for rank, rule in enumerate(sorted(rules, key=_precedence))
+        )
+        self._deciding = _Index(each for each in self.rules if each.rule.effect is not None)
+        self._scoping = _Index(each for each in self.rules if each.rule.auth_scope_id is not None)
 
     def deciding(self, query: Query) -> CompiledRule | None:
         """The rule that decides this call, if any does."""
-        return self._first(query, lambda rule: rule.effect is not None)
+        return self._deciding.first(query)
 
     def auth_scope(self, query: Query) -> str | None:
         """The auth scope that the foremost matching rule with one chooses."""
-        found = self._first(query, lambda rule: rule.auth_scope_id is not None)
+        found = self._scoping.first(query)
         return None if found is None else found.rule.auth_scope_id
 
     def matching(self, query: Query) -> Sequence[CompiledRule]:
         """Every rule that matches, foremost first; for explaining, not for the path of a call."""
         return [rule for rule in self.rules if rule.matches(query)]
-
-    def _first(self, query: Query, wanted: Callable[[Rule], bool]) -> CompiledRule | None:
-        best: CompiledRule | None = None
-        for rule in self._candidates(query):
-            ahead = best is None or rule.precedence < best.precedence
-            if ahead and wanted(rule.rule) and rule.matches(query):
-                best = rule
-        return best
-
-    def _candidates(self, query: Query) -> Iterator[CompiledRule]:
-        yield from self._any_server.find(query.tool)
-        shelf = self._by_server.get(query.server)
-        if shelf is not None:
-            yield from shelf.find(query.tool)

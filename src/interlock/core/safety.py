@@ -105,17 +105,21 @@ class RunToolFlags:
     dangerous: bool = False
 
 
+RUN_TOOL_FLAGS: Mapping[SafetyClass, str | None] = {
+    SafetyClass.READ_ONLY: None,
+    SafetyClass.WRITE_CAPABLE: "--approve",
+    SafetyClass.SUBPROCESS: "--approve",
+    SafetyClass.DANGEROUS: "--dangerous",
+    SafetyClass.UNKNOWN: "",
+}
+"""The flag that lets `run-tool` run a class of the prefix view; the empty text where no flag does."""
+
+
 def run_tool_flag_needed(safety_class: SafetyClass, flags: RunToolFlags) -> str | None:
-    """The flag still missing for a class of the prefix view; the empty string where no flag helps."""
-    match safety_class:
-        case SafetyClass.READ_ONLY:
-            return None
-        case SafetyClass.WRITE_CAPABLE | SafetyClass.SUBPROCESS:
-            return None if flags.approve or flags.dangerous else "--approve"
-        case SafetyClass.DANGEROUS:
-            return None if flags.dangerous else "--dangerous"
-        case SafetyClass.UNKNOWN:
-            return ""
+    """The flag that is still missing; None when the tool may run, the empty text where no flag helps."""
+    given = {None: True, "--approve": flags.approve or flags.dangerous, "--dangerous": flags.dangerous, "": False}
+    needed = RUN_TOOL_FLAGS[safety_class]
+    return None if given[needed] else needed
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,10 +132,8 @@ class LabPolicy:
 
 def lab_flag_needed(exec_class: ExecClass, policy: LabPolicy) -> str | None:
     """What would have to change before the lab calls a tool of this class; None when it may."""
-    match exec_class:
-        case ExecClass.READ_ONLY | ExecClass.MUTATING:
-            return None
-        case ExecClass.READ_ONLY_PRESUMED:
-            return "Leave --strict out to call tools presumed read-only." if policy.strict else None
-        case ExecClass.DESTRUCTIVE:
-            return None if policy.execute_destructive else "Add --execute-destructive to call it once."
+    if exec_class is ExecClass.READ_ONLY_PRESUMED and policy.strict:
+        return "Leave --strict out to call tools presumed read-only."
+    if exec_class is ExecClass.DESTRUCTIVE and not policy.execute_destructive:
+        return "Add --execute-destructive to call it once."
+    return None

@@ -1,0 +1,73 @@
+# Interlock. `make serve` and `make test` are all a newcomer needs; both set up everything by themselves.
+SHELL := /bin/sh
+PYTHON ?= python3
+UV := .tools/uv/bin/uv
+BIN := .venv/bin
+UV_ENV := UV_PYTHON_DOWNLOADS=never VIRTUAL_ENV=.venv
+
+.PHONY: help serve test torture check format bench lock clean
+
+help:
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1	\2/p' $(MAKEFILE_LIST)
+
+serve: .venv/.run ## set up and start Interlock
+	@$(BIN)/interlock --help
+	@echo
+	@echo 'The gateway itself is not built yet: this version decides offline. Try'
+	@echo '  $(BIN)/interlock tool classify delete_file read_file frobnicate'
+
+test: check ## set up, check and test everything, in under 15 minutes
+	HYPOTHESIS_PROFILE=test $(BIN)/coverage run -m pytest
+	@$(BIN)/coverage report --include='src/interlock/core/*' --fail-under=100
+	@$(BIN)/coverage report --fail-under=95
+
+torture: .venv/.dev ## the full counts of the property tests
+	HYPOTHESIS_PROFILE=torture $(BIN)/python -m pytest
+
+check: .venv/.dev node_modules/.done ## lint, types, imports
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	node_modules/.bin/pyright
+	$(BIN)/lint-imports --no-cache > .tools/imports.log || { cat .tools/imports.log; exit 1; }
+	@tail -n 2 .tools/imports.log
+
+format: .venv/.dev ## put the code into shape
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: .venv/.dev ## run the measurements; each prints ratios of one run
+	$(BIN)/python bench/start.py
+	$(BIN)/python bench/lexicon.py
+	$(BIN)/python bench/decide.py
+
+LOCK := $(UV_ENV) $(UV) pip compile -q --generate-hashes --universal --python-version 3.11 --no-emit-index-url \
+	--custom-compile-command 'make lock'
+lock: $(UV) ## pin the dependencies anew
+	$(LOCK) pyproject.toml -o requirements.lock
+	$(LOCK) pyproject.toml --group dev -c requirements.lock -o requirements-dev.lock
+	$(LOCK) --group build -o requirements-build.lock
+
+clean: ## remove everything that make set up
+	rm -rf .venv .tools node_modules .hypothesis .coverage .ruff_cache
+
+# Set-up. The build tools come from pinned wheels into a private folder; nothing outside this folder is touched.
+$(UV): requirements-build.lock
+	$(PYTHON) -m pip install -q --require-hashes --upgrade --target .tools/uv -r requirements-build.lock
+	@touch $(UV)
+
+INSTALL = $(UV_ENV) $(UV) pip install -q --no-deps --build-constraints requirements-build.lock -e .
+.venv/.run: $(UV) requirements.lock pyproject.toml
+	@test -x $(BIN)/python || $(UV_ENV) $(UV) venv -q --python $(PYTHON) .venv
+	$(UV_ENV) $(UV) pip install -q --require-hashes -r requirements.lock
+	$(INSTALL)
+	@touch $@
+
+.venv/.dev: $(UV) requirements-dev.lock pyproject.toml
+	@test -x $(BIN)/python || $(UV_ENV) $(UV) venv -q --python $(PYTHON) .venv
+	$(UV_ENV) $(UV) pip sync -q --require-hashes requirements-dev.lock
+	$(INSTALL)
+	@touch $@ .venv/.run
+
+node_modules/.done: package-lock.json
+	npm ci --no-audit --no-fund --loglevel=error
+	@touch $@

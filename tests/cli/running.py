@@ -1,0 +1,76 @@
+"""Running the command line as a user does, in this process or in one of its own."""
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import pytest
+
+from interlock.cli.main import main
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a command left behind."""
+
+    exit: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        """The JSON on stdout; it is a failure if anything else stands there."""
+        return json.loads(self.out)
+
+    @property
+    def lines(self) -> list[str]:
+        """The lines on stdout, without the blanks that fill a table's last column."""
+        return [line.rstrip() for line in self.out.splitlines()]
+
+
+class Interlock(Protocol):
+    """The type of the fixture `il`: words in, outcome out."""
+
+    def __call__(self, *words: str) -> Outcome: ...
+
+
+def run_here(capsys: pytest.CaptureFixture[str], words: tuple[str, ...]) -> Outcome:
+    """Run the command in this process; leaving it by SystemExit counts as returning its code."""
+    try:
+        code = main(list(words))
+    except SystemExit as left:
+        code = left.code if isinstance(left.code, int) else 1
+    written = capsys.readouterr()
+    return Outcome(code, written.out, written.err)
+
+
+def environment(**changed: str) -> dict[str, str]:
+    """The environment of a process of its own: buffered as in a shell, whatever the tests run under."""
+    inherited = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    return {**inherited, "PYTHONUTF8": "1", **changed}
+
+
+COMMAND = (sys.executable, "-m", "interlock")
+
+
+def run_process(*words: str, stdin: str = "", **changed: str) -> Outcome:
+    """Run the command in a process of its own."""
+    done = subprocess.run(
+        [*COMMAND, *words],
+        input=stdin,
+        capture_output=True,
+        encoding="utf-8",
+        env=environment(**changed),
+        check=False,
+        timeout=60,
+    )
+    return Outcome(done.returncode, done.stdout, done.stderr)
+
+
+def configure(text: str) -> None:
+    """Write `interlock.yaml` into the working directory."""
+    Path("interlock.yaml").write_text(text, encoding="utf-8")
