@@ -255,10 +255,13 @@ def test_ctrl_c_ends_the_process_quietly() -> None:
         stderr=subprocess.PIPE,
         env=environment(),
     ) as process:
-        writer = opened_for_writing(Path("tools.json"), process)
-        process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=60)
-        os.close(writer)
+        try:
+            writer = opened_for_writing(Path("tools.json"), process)
+            process.send_signal(signal.SIGINT)
+            os.close(writer)  # The signal may come just before the process waits for the pipe; the end of it wakes it.
+            out, err = process.communicate(timeout=60)
+        finally:
+            process.kill()
     assert (process.returncode, out, err) == (130, b"", b"")
 
 

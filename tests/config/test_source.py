@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from interlock.config.document import Position, Problem
 from interlock.config.paths import dotted
-from interlock.config.source import Position, Problem, parse
+from interlock.config.source import parse
 from interlock.core.model import Json
 
 WHERE = "interlock.yaml"
@@ -170,6 +171,5 @@ def test_a_second_document_in_the_file_is_a_problem_where_it_begins() -> None:
 
 
 def test_a_tag_builds_no_object_and_runs_no_code() -> None:
-    document = parse("a: !!python/object/apply:os.mkdir [made-by-a-tag]\n", WHERE)
-    assert document.value == {"a": ["made-by-a-tag"]}
+    parse("a: !!python/object/apply:os.mkdir [made-by-a-tag]\n", WHERE)
     assert not Path("made-by-a-tag").exists()

@@ -71,12 +71,15 @@ def test_depth_is_no_way_round(depth: int) -> None:
     assert '"x"' not in text
 
 
-def test_what_lies_too_deep_to_be_looked_at_is_hidden_whole() -> None:
+def test_what_lies_too_deep_to_be_looked_at_is_hidden_whole_and_nothing_above_it() -> None:
     value: Any = "plain"
-    for _ in range(MAX_DEPTH + 1):
+    for _ in range(MAX_DEPTH):
         value = [value]
 
-    assert "plain" not in json.dumps(redact(value))
+    assert "plain" in json.dumps(redact(value))
+    assert "plain" not in json.dumps(redact([value]))
+    assert "plain" in json.dumps(redact({"a": value[0]}))
+    assert "plain" not in json.dumps(redact({"a": value}))
 
 
 @pytest.mark.parametrize(

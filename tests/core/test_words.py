@@ -67,6 +67,7 @@ def test_a_namespace_is_stripped_unless_it_holds_a_verb(name: str, bare: str) ->
         (["x_a", "x_b", "x_c", "list", "read", "find"], ("x",)),
         (["google_drive_list", "google_drive_get", "google_drive_find"], ("google", "drive")),
         (["figma", "figma", "figma"], ()),
+        (["figma", "figma_x", "figma_y", "figma_z"], ("figma",)),
         ([], ()),
     ],
 )

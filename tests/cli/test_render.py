@@ -1,0 +1,184 @@
+"""What is printed, where it is printed, and what is made visible on the way."""
+
+import json
+import os
+import re
+import subprocess
+import unicodedata
+
+import pytest
+
+from interlock.cli.render import note, print_error, print_json, print_lines, print_table, reason_as_json, visible
+from interlock.errors import BLOCKED_UNKNOWN, DENIED, SELF_APPROVAL, Exit, Reason
+from tests.cli.running import COMMAND, environment
+
+TRICKS = "a\x1b[31mb\u202ec\u200bd\x07e\r\nf\u2028g\x9bh\ue000i\udcffj\tk\x7f\ufeffl\u2066\U000e0041"
+TRICKS_SHOWN = (
+    "a<U+001B>[31mb<U+202E>c<U+200B>d<U+0007>e<U+000D><U+000A>f<U+2028>g<U+009B>h<U+E000>i<U+DCFF>j<U+0009>k<U+007F>"
+    "<U+FEFF>l<U+2066><U+E0041>"
+)
+
+
+# visible --------------------------------------------------------------------------------------------------------
+
+
+def test_everything_hidden_in_a_text_is_made_visible() -> None:
+    assert visible(TRICKS) == TRICKS_SHOWN
+
+
+@pytest.mark.parametrize(
+    "text", ["", "delete_file", "größe", "日本語", "emoji 🙂", "a [bold]b[/bold] <c> & 'd'", "100 %"]
+)
+def test_what_can_be_seen_is_left_as_it_is(text: str) -> None:
+    assert visible(text) == text
+
+
+@pytest.mark.parametrize("code", [*range(0x20), *range(0x7F, 0xA0)])
+def test_no_control_character_is_printed(code: int) -> None:
+    assert visible(chr(code)) == f"<U+{code:04X}>"
+
+
+@pytest.mark.parametrize("char", "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+def test_no_character_that_turns_the_direction_of_writing_is_printed(char: str) -> None:
+    assert visible(char) == f"<U+{ord(char):04X}>", unicodedata.name(char)
+
+
+@pytest.mark.parametrize("char", "\u00ad\u200b\u200c\u200d\u2060\u2061\u2064\ufeff")
+def test_no_character_without_width_is_printed(char: str) -> None:
+    assert visible(char) == f"<U+{ord(char):04X}>", unicodedata.name(char)
+
+
+# Printing -------------------------------------------------------------------------------------------------------
+
+
+def test_lines_go_to_stdout_each_made_safe(capsys: pytest.CaptureFixture[str]) -> None:
+    print_lines(["one", TRICKS])
+    assert capsys.readouterr() == (f"one\n{TRICKS_SHOWN}\n", "")
+
+
+def test_a_note_goes_to_stderr_made_safe(capsys: pytest.CaptureFixture[str]) -> None:
+    note(TRICKS)
+    assert capsys.readouterr() == ("", f"{TRICKS_SHOWN}\n")
+
+
+def test_json_is_ascii_and_says_exactly_what_was_given(capsys: pytest.CaptureFixture[str]) -> None:
+    print_json({"name": TRICKS, "list": [1, None, True]})
+    out = capsys.readouterr().out
+    assert re.fullmatch(r"[\n -~]+", out)
+    assert json.loads(out) == {"name": TRICKS, "list": [1, None, True]}
+    assert out.endswith("}\n")
+
+
+def test_a_table_lines_up_and_its_cells_are_made_safe(capsys: pytest.CaptureFixture[str]) -> None:
+    print_table(("NAME", "CLASS"), [("a\x1bb", "read-only"), ("long_name", "dangerous")])
+    assert [line.rstrip() for line in capsys.readouterr().out.splitlines()] == [
+        "NAME        CLASS",
+        "a<U+001B>b  read-only",
+        "long_name   dangerous",
+    ]
+
+
+def test_a_table_is_never_cut_where_there_is_no_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    print_table(("NAME", "TEXT"), [("x" * 300, "y" * 900)])
+    assert capsys.readouterr().out.splitlines()[1] == f"{'x' * 300}  {'y' * 900}"
+
+
+def test_markup_in_a_cell_is_only_text(capsys: pytest.CaptureFixture[str]) -> None:
+    print_table(("NAME",), [("[red]x[/red] :smile: http://x 42",)])
+    assert capsys.readouterr().out.splitlines()[1] == "[red]x[/red] :smile: http://x 42"
+
+
+def test_a_table_without_rows_is_its_heading(capsys: pytest.CaptureFixture[str]) -> None:
+    print_table(("NAME", "CLASS"), [])
+    assert capsys.readouterr().out.split() == ["NAME", "CLASS"]
+
+
+# Errors ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("reason", "exit_code"),
+    [
+        (BLOCKED_UNKNOWN(tool="x"), Exit.UNKNOWN_CLASS),
+        (DENIED(resolution="no"), Exit.DENIED),
+        (SELF_APPROVAL(), Exit.NOT_AUTHORISED),
+        (Reason("no code"), Exit.INTERNAL),
+    ],
+)
+def test_an_error_gives_the_exit_code_of_its_code(reason: Reason, exit_code: Exit) -> None:
+    assert print_error(reason, as_json=False) is exit_code
+
+
+def test_an_error_is_printed_on_stderr_with_its_fix_below(capsys: pytest.CaptureFixture[str]) -> None:
+    print_error(SELF_APPROVAL(), as_json=False)
+    assert capsys.readouterr() == (
+        "",
+        "You cannot approve your own tool call request.\n  Another principal with the approver role has to answer.\n",
+    )
+
+
+def test_an_error_without_a_fix_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    print_error(Reason("it broke"), as_json=False)
+    assert capsys.readouterr() == ("", "it broke\n")
+
+
+def test_an_error_as_json_is_on_stdout_and_still_told_on_stderr(capsys: pytest.CaptureFixture[str]) -> None:
+    reason = BLOCKED_UNKNOWN(tool="x")
+    print_error(reason, as_json=True)
+    out, err = capsys.readouterr()
+    assert json.loads(out) == {
+        "error": {
+            "code": "UNKNOWN_CLASS",
+            "message": "Blocked: tool 'x' has unknown safety class.",
+            "fix": reason.fix,
+        }
+    }
+    assert err == f"{reason.text}\n  {reason.fix}\n"
+
+
+def test_hidden_characters_in_an_error_are_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    print_error(BLOCKED_UNKNOWN(tool="a\x1b[31mb\u202ec\u200b\x07"), as_json=False)
+    assert capsys.readouterr().err.splitlines()[0] == (
+        "Blocked: tool 'a<U+001B>[31mb<U+202E>c<U+200B><U+0007>' has unknown safety class."
+    )
+
+
+def test_an_explanation_has_neither_code_nor_fix_in_json() -> None:
+    assert reason_as_json(Reason("because")) == {"code": None, "message": "because", "fix": ""}
+
+
+# Colours --------------------------------------------------------------------------------------------------------
+
+_COLOUR = re.compile(r"\x1b\[(?:\d+;)*3[0-7]m")
+
+
+def on_a_terminal(**changed: str) -> str:
+    """What `tool classify delete_file` writes on a terminal."""
+    reader, terminal = os.openpty()
+    try:
+        done = subprocess.run(
+            [*COMMAND, "tool", "classify", "delete_file"],
+            stdout=terminal,
+            stderr=subprocess.DEVNULL,
+            env=environment(TERM="xterm-256color", **changed),
+            check=True,
+            timeout=60,
+        )
+        assert done.returncode == 0
+        return os.read(reader, 100_000).decode()
+    finally:
+        os.close(terminal)
+        os.close(reader)
+
+
+def test_classes_are_coloured_on_a_terminal() -> None:
+    assert _COLOUR.search(on_a_terminal())
+
+
+def test_no_colour_is_used_when_the_user_asked_for_none() -> None:
+    assert not _COLOUR.search(on_a_terminal(NO_COLOR="1"))
+
+
+def test_no_escape_sequence_is_written_where_there_is_no_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    print_table(("CLASS",), [("dangerous",), ("read-only",)])
+    assert "\x1b" not in capsys.readouterr().out

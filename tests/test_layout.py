@@ -1,0 +1,60 @@
+"""The shape of the house, as a test: what is not checked here would grow."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+SOURCES = sorted((ROOT / "src" / "interlock").rglob("*.py"))
+MODULES = [file for file in SOURCES if file.name not in ("__init__.py", "__main__.py")]
+
+MAX_MODULE, MAX_FUNCTION, MAX_TOP_LEVEL = 500, 60, 18
+TESTED_ELSEWHERE = {"config/document.py": "tests/config/test_source.py"}
+"""Modules that only hold types; the tests of what fills them are theirs too."""
+
+
+def name_of(file: Path) -> str:
+    return file.relative_to(ROOT / "src" / "interlock").as_posix()
+
+
+@pytest.mark.parametrize("file", MODULES, ids=name_of)
+def test_every_module_has_its_test_file(file: Path) -> None:
+    inside = file.relative_to(ROOT / "src" / "interlock")
+    own = ROOT / "tests" / inside.parent / f"test_{inside.name}"
+
+    assert own.is_file() or (ROOT / TESTED_ELSEWHERE.get(name_of(file), "-")).is_file()
+
+
+@pytest.mark.parametrize("file", SOURCES, ids=name_of)
+def test_every_module_says_why_it_exists(file: Path) -> None:
+    assert ast.get_docstring(ast.parse(file.read_text(encoding="utf-8")))
+
+
+@pytest.mark.parametrize("file", SOURCES, ids=name_of)
+def test_no_module_is_too_long_to_read(file: Path) -> None:
+    assert len(file.read_text(encoding="utf-8").splitlines()) <= MAX_MODULE
+
+
+@pytest.mark.parametrize("file", SOURCES, ids=name_of)
+def test_no_function_is_too_long_to_read(file: Path) -> None:
+    functions = [
+        node
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    ]
+
+    assert [each.name for each in functions if (each.end_lineno or 0) - each.lineno >= MAX_FUNCTION] == []
+
+
+def test_the_package_has_few_top_level_ideas() -> None:
+    entries = [each for each in (ROOT / "src" / "interlock").iterdir() if each.name != "__pycache__"]
+
+    assert len(entries) <= MAX_TOP_LEVEL
+
+
+def test_the_readme_shows_the_two_commands() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+
+    assert "make serve" in readme
+    assert "make test" in readme
