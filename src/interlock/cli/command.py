@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import NoReturn
 
-from interlock.errors import Exit
+from interlock.errors import BAD_REQUEST, Exit, InterlockError
 
 Options = argparse.ArgumentParser
 Values = argparse.Namespace
@@ -31,8 +31,7 @@ class Verb:
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
-        sys.stderr.write(f"interlock: {message}\n  See `{self.prog} --help`.\n")
-        sys.exit(Exit.USAGE)
+        raise InterlockError(BAD_REQUEST(problem=message, fix=f"See `{self.prog} --help`."))
 
 
 def parser_for(prog: str, verb: Verb) -> argparse.ArgumentParser:
@@ -62,12 +61,16 @@ def run_verb(prog: str, verb: Verb, arguments: Sequence[str]) -> Exit:
 
 def run_noun(prog: str, summary: str, verbs: Sequence[Verb], arguments: Sequence[str]) -> Exit:
     """Choose a verb of a noun and run it."""
-    if not arguments or arguments[0] in ("-h", "--help"):
-        sys.stdout.write(noun_help(prog, summary, [(verb.name, verb.summary) for verb in verbs]))
-        return Exit.OK if arguments else Exit.USAGE
+    text = noun_help(prog, summary, [(verb.name, verb.summary) for verb in verbs])
+    if not arguments:
+        sys.stderr.write(text)
+        return Exit.USAGE
+    if arguments[0] in ("-h", "--help"):
+        sys.stdout.write(text)
+        return Exit.OK
     chosen = next((verb for verb in verbs if verb.name == arguments[0]), None)
     if chosen is None:
-        return unknown_word(prog, arguments[0], [verb.name for verb in verbs])
+        raise unknown_word(prog, arguments[0], [verb.name for verb in verbs])
     return run_verb(f"{prog} {chosen.name}", chosen, arguments[1:])
 
 
@@ -90,10 +93,8 @@ def noun_help(prog: str, summary: str, rows: Iterable[tuple[str, str]]) -> str:
     )
 
 
-def unknown_word(prog: str, given: str, known: Sequence[str]) -> Exit:
-    from interlock.cli.render import visible
-
+def unknown_word(prog: str, given: str, known: Sequence[str]) -> InterlockError:
+    """The error for a word that is no command, with the nearest one that is."""
     near = difflib.get_close_matches(given, known, n=1)
     hint = f"Did you mean `{prog} {near[0]}`?" if near else f"Commands: {', '.join(known)}."
-    sys.stderr.write(f"interlock: unknown command '{visible(given)}'\n  {hint}\n")
-    return Exit.USAGE
+    return InterlockError(BAD_REQUEST(problem=f"unknown command '{given}'", fix=hint))

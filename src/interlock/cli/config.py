@@ -3,17 +3,18 @@
 Secrets are never printed: a value below `env`, `headers` or `secret` is shown only if it is a pure reference.
 """
 
+import json
 import re
 from collections.abc import Iterator, Mapping
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, cast
 
-from interlock.cli.command import Options, Values, Verb, add_json
+from interlock.cli.command import Values, Verb, add_json
 from interlock.cli.inputs import load_config
-from interlock.cli.render import print_json, print_lines, print_table
+from interlock.cli.render import counted, print_json, print_lines, print_table
 from interlock.config.paths import Path, dotted
 from interlock.core.model import Json
-from interlock.core.redact import redact_text
+from interlock.core.redact import is_secret_key, redact_text
 from interlock.errors import Exit
 
 if TYPE_CHECKING:
@@ -33,7 +34,11 @@ def _shown(path: Path, value: Any) -> Json:
         members = cast("Mapping[Any, Any]", value)
         return {str(key): _shown((*path, str(key)), each) for key, each in members.items()}
     if isinstance(value, list):
-        return [_shown((*path, at), each) for at, each in enumerate(cast("list[Any]", value))]
+        items = cast("list[Any]", value)
+        return [
+            "[redacted]" if at and _promises_secret(items[at - 1]) else _shown((*path, at), each)
+            for at, each in enumerate(items)
+        ]
     if isinstance(value, timedelta):
         from interlock.config.tree import format_duration
 
@@ -41,6 +46,11 @@ def _shown(path: Path, value: Any) -> Json:
     if isinstance(value, str):
         return _shown_text(path, str(value))
     return value
+
+
+def _promises_secret(word: object) -> bool:
+    """Whether the next word of a command line is a secret: `--token x`."""
+    return isinstance(word, str) and word.startswith("-") and "=" not in word and is_secret_key(word)
 
 
 def _shown_text(path: Path, text: str) -> str:
@@ -57,13 +67,8 @@ def _leaves(path: Path, value: Json) -> Iterator[tuple[Path, str]]:
     elif isinstance(value, list) and value:
         for at, each in enumerate(value):
             yield from _leaves((*path, at), each)
-    elif value is not None:
-        empty = {"dict": "{}", "list": "[]"}.get(type(value).__name__)
-        yield path, empty or (str(value).lower() if isinstance(value, bool) else str(value))
-
-
-def _show_options(parser: Options) -> None:
-    add_json(parser)
+    else:
+        yield path, value if isinstance(value, str) else json.dumps(value)
 
 
 def _show(values: Values) -> Exit:
@@ -89,7 +94,8 @@ def _validate(values: Values) -> Exit:
         print_json({"valid": True, "file": file, **counts})
     else:
         where = "No configuration file was found; the defaults are" if file is None else f"{file} is"
-        print_lines([f"{where} valid: {counts['servers']} servers, {counts['rules']} rules."])
+        servers, rules = counted(len(settings.servers), "server"), counted(len(settings.route_rules), "rule")
+        print_lines([f"{where} valid: {servers}, {rules}."])
     return Exit.OK
 
 
@@ -104,7 +110,7 @@ VERBS = (
     Verb(
         "show",
         "Show every setting, its value and where it came from. Secrets are not printed.",
-        _show_options,
+        add_json,
         _show,
         ("interlock config show", "INTERLOCK_POSTURE=strict interlock config show --json"),
     ),
@@ -118,7 +124,7 @@ VERBS = (
     Verb(
         "schema",
         "Print the JSON Schema of interlock.yaml, for your editor.",
-        lambda parser: None,
+        add_json,
         _schema,
         ("interlock config schema > interlock.schema.json",),
     ),

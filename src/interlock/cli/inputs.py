@@ -4,6 +4,7 @@ Every function either returns a well-typed value or raises an InterlockError who
 """
 
 import json
+import math
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -31,7 +32,10 @@ def load_config(values: "Values") -> "Config":
 def parse_json(text: str, what: str) -> Json:
     """Strict JSON: a duplicate key or a NaN is a mistake, not a choice."""
     try:
-        return cast("Json", json.loads(text, object_pairs_hook=_no_duplicates, parse_constant=_no_constant))
+        value = json.loads(text, object_pairs_hook=_no_duplicates, parse_constant=_no_constant, parse_float=_finite)
+        # A lone surrogate decodes but can never be sent or stored.
+        json.dumps(value, ensure_ascii=False).encode("utf-8")
+        return cast("Json", value)
     except (ValueError, RecursionError) as error:
         problem = "is nested too deeply" if isinstance(error, RecursionError) else f"is not valid JSON: {error}"
         raise bad(f"{what} {problem}", "Check quotes and commas; `python3 -m json.tool` points at the place.") from None
@@ -44,6 +48,13 @@ def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         twice = next(name for name in names if names.count(name) > 1)
         raise ValueError(f"key '{twice}' stands twice in one object")
     return members
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(f"{text} is too large for a number")
+    return number
 
 
 def _no_constant(text: str) -> None:
@@ -83,8 +94,10 @@ def _tool(value: Json, what: str) -> JsonObject:
 def parse_arg(text: str) -> tuple[str, str]:
     """`--arg key=value`, split at the first `=`."""
     key, equals, value = text.partition("=")
-    if not equals or not key.strip():
+    if not equals:
         raise bad(f"--arg '{text}' has no '='", "Write --arg key=value.")
+    if not key.strip():
+        raise bad(f"--arg '{text}' has no name before the '='", "Write --arg key=value.")
     return key.strip(), value
 
 

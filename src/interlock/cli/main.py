@@ -4,13 +4,15 @@ Only the names and summaries stand here; a noun's module is imported when it is 
 """
 
 import importlib
+import io
+import os
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from interlock import __version__
 from interlock.cli.command import noun_help, run_noun, run_verb, unknown_word
-from interlock.errors import Exit, InterlockError
+from interlock.errors import ConfigError, Exit, InterlockError
 
 SUMMARY = """Interlock stands between AI agents and their MCP servers: it classifies every tool, makes the agent
 declare its intent, decides by rules, and holds what is sensitive for a second key."""
@@ -36,18 +38,47 @@ NOUNS = (
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code."""
     words = list(sys.argv[1:] if arguments is None else arguments)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            # A terminal that knows only ASCII gets escapes, not a crash.
+            stream.reconfigure(errors="backslashreplace")
+    code: int = Exit.OK
     try:
-        return _dispatch(words)
+        code = _run(words)
+        sys.stdout.flush()
+    except KeyboardInterrupt:
+        return Exit.INTERRUPTED
+    except BrokenPipeError:
+        # The reader went away, as `head` does. Say nothing, also not when Python flushes at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except OSError as error:
+        sys.stderr.write(f"cannot write the output: {error.strerror}\n")
+        return Exit.INTERNAL
+    return code
+
+
+def _run(words: Sequence[str]) -> Exit:
+    try:
+        return _dispatch(_options_last(words))
+    except ConfigError as error:
+        from interlock.cli.render import print_problems
+
+        return print_problems(error, as_json="--json" in words)
     except InterlockError as error:
         from interlock.cli.render import print_error
 
         return print_error(error.reason, as_json="--json" in words)
-    except KeyboardInterrupt:
-        return Exit.INTERRUPTED
-    except BrokenPipeError:
-        # The reader went away, as `head` does; say nothing, and keep Python from complaining at exit.
-        sys.stdout = None
-        return Exit.OK
+
+
+def _options_last(words: Sequence[str]) -> list[str]:
+    """Options that every verb has may also stand before the noun."""
+    rest = list(words)
+    moved: list[str] = []
+    while rest and rest[0].partition("=")[0] in ("--config", "--data-dir"):
+        count = 1 if "=" in rest[0] else 2
+        moved += rest[:count]
+        rest = rest[count:]
+    return rest + moved if rest else moved
 
 
 def _dispatch(words: Sequence[str]) -> Exit:
@@ -60,7 +91,7 @@ def _dispatch(words: Sequence[str]) -> Exit:
         return Exit.OK
     noun = next((each for each in NOUNS if each.name == words[0]), None)
     if noun is None:
-        return unknown_word("interlock", words[0], [each.name for each in NOUNS])
+        raise unknown_word("interlock", words[0], [each.name for each in NOUNS])
     module = importlib.import_module(noun.module)
     prog = f"interlock {noun.name}"
     if hasattr(module, "VERB"):

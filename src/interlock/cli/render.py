@@ -4,15 +4,18 @@ Names, descriptions and arguments come from outside and may hold escape sequence
 marks that make `delete` look like something else. Everything external passes through `visible` before it is printed.
 """
 
+import io
 import json
 import sys
 import unicodedata
 from collections.abc import Iterable, Sequence
 
 from interlock.core.model import Json
-from interlock.errors import ANSWERS, Exit, Reason
+from interlock.errors import ANSWERS, ConfigError, Exit, Reason
 
-_HIDDEN_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
+_HIDDEN_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp", "Zs"})
+_INVISIBLE = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
+"""Letters and marks that print as nothing."""
 _STYLES = {
     "read-only": "green",
     "write-capable": "yellow",
@@ -26,12 +29,15 @@ _STYLES = {
 
 
 def visible(text: str) -> str:
-    """The text with control, bidi, zero-width and unassigned characters made visible as <U+202E>."""
+    """The text with control, bidi, zero-width, odd space and unassigned characters made visible as <U+202E>."""
     return "".join(f"<U+{ord(char):04X}>" if _is_hidden(char) else char for char in text)
 
 
 def _is_hidden(char: str) -> bool:
-    return unicodedata.category(char) in _HIDDEN_CATEGORIES
+    if char == " ":
+        return False
+    selects_variant = "\ufe00" <= char <= "\ufe0f" or "\U000e0100" <= char <= "\U000e01ef"
+    return unicodedata.category(char) in _HIDDEN_CATEGORIES or char in _INVISIBLE or selects_variant
 
 
 def print_json(value: Json) -> None:
@@ -51,27 +57,41 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     from rich.text import Text
 
     terminal = sys.stdout.isatty()
-    console = Console(file=sys.stdout, width=None if terminal else 10_000, highlight=False)
+    width = None if terminal else 10_000
+    console = Console(file=io.StringIO(), width=width, force_terminal=terminal, highlight=False)
     table = Table(box=None, pad_edge=False, header_style="bold", show_edge=False)
     for column in columns:
         table.add_column(column, overflow="fold")
     for row in rows:
         table.add_row(*(Text(visible(cell), style=_STYLES.get(cell, "")) for cell in row))
-    console.print(table)
+    # Rendered first and written by us, because rich would end the process when the reader goes away.
+    with console.capture() as captured:
+        console.print(table)
+    sys.stdout.write("".join(f"{line.rstrip()}\n" for line in captured.get().splitlines()))
 
 
 def print_error(reason: Reason, *, as_json: bool) -> Exit:
     """The sentence and the fix on stderr, with --json the coded error on stdout too. Returns the exit code."""
     if as_json:
         print_json({"error": reason_as_json(reason)})
-    lines = [f"{visible(line)}\n" for line in reason.text.splitlines()]
-    sys.stderr.write("".join([*lines, f"  {visible(reason.fix)}\n" if reason.fix else ""]))
+    fix = [f"  {visible(reason.fix)}\n"] if reason.fix else []
+    sys.stderr.write("".join([f"{visible(reason.text)}\n", *fix]))
     return Exit.INTERNAL if reason.code is None else ANSWERS[reason.code].exit
 
 
-def note(text: str) -> None:
-    """Something for a person that is not data: on stderr."""
-    sys.stderr.write(f"{visible(text)}\n")
+def print_problems(error: ConfigError, *, as_json: bool) -> Exit:
+    """What is wrong with the configuration, a line each."""
+    if as_json:
+        problems: list[Json] = list(error.problems)
+        print_json({"error": {**reason_as_json(error.reason), "problems": problems}})
+    sys.stderr.write("".join(f"{visible(problem)}\n" for problem in error.problems))
+    sys.stderr.write(f"  {visible(error.reason.fix)}\n")
+    return Exit.USAGE
+
+
+def counted(number: int, word: str) -> str:
+    """`1 rule`, `2 rules`."""
+    return f"{number} {word}{'' if number == 1 else 's'}"
 
 
 def reason_as_json(reason: Reason) -> dict[str, Json]:

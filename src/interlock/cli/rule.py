@@ -5,13 +5,14 @@ from typing import TYPE_CHECKING
 
 from interlock.cli.command import Options, Values, Verb, add_json
 from interlock.cli.inputs import bad, load_config, parse_object, split_tool
-from interlock.cli.render import print_json, print_lines, print_table, reason_as_json
-from interlock.cli.situation import facts_of, gateway_entry, known_tool, workspace_of
+from interlock.cli.render import counted, print_json, print_lines, print_table, reason_as_json
+from interlock.cli.situation import facts_of, gateway_entry, known_tool, namespaces_of, workspace_of
+from interlock.core.canonical import canonical_text
 from interlock.core.decide import KnownTool, decide, query_of
 from interlock.core.lint import lint
 from interlock.core.model import OPERATION_OF_CLASS, Caller, Hold, Intent, Json, OperationType, Verdict
 from interlock.core.rules import CompiledRule, RuleBook
-from interlock.core.safety import POSTURES, SafetyClass
+from interlock.core.safety import POSTURES, Posture, SafetyClass
 from interlock.errors import Exit
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ def _test(values: Values) -> Exit:
     operation = None if values.operation_type is None else OperationType(values.operation_type)
     caller = Caller(values.caller, workspace_of(config, values.workspace))
     arguments = parse_object(values.args_json, "--args-json")
-    entry = gateway_entry(config, server, caller.workspace)
+    entry = gateway_entry(config, found.tool.server, caller.workspace)
     facts = facts_of(config, found, entry, caller, arguments, operation)
     verdict = decide(facts)
     declared = operation or OPERATION_OF_CLASS[found.classification.gateway]
@@ -102,17 +103,25 @@ def _explain(values: Values) -> Exit:
     config = load_config(values)
     server, tool = _server_and_tool(values.tool)
     found = known_tool(config, server, tool)
-    entry = gateway_entry(config, server, workspace_of(config, values.workspace))
-    rules = [
-        each
-        for each in RuleBook(config.rules).rules
-        if each.rule.effect is not None and each.matches_tool(server, found.tool.qualified)
-    ]
+    workspace = workspace_of(config, values.workspace)
+    entry = gateway_entry(config, found.tool.server, workspace)
+    rules = [each for each in RuleBook(config.rules).rules if _can_decide(each, found, workspace)]
     if values.json:
         print_json(_explain_json(found, entry.posture.value, rules))
     else:
         print_lines(_explain_lines(found, entry.posture.value, rules))
     return Exit.OK
+
+
+def _can_decide(compiled: CompiledRule, found: KnownTool, workspace: str | None) -> bool:
+    """Whether a rule could decide some call of this tool in this workspace."""
+    rule = compiled.rule
+    return (
+        rule.effect is not None
+        and compiled.matches_tool(found.tool.server, found.tool.qualified)
+        and (not rule.safety_class or found.classification.gateway in rule.safety_class)
+        and rule.workspace_id in (None, workspace)
+    )
 
 
 def _explain_json(found: KnownTool, posture: str, rules: Sequence[CompiledRule]) -> Json:
@@ -121,7 +130,10 @@ def _explain_json(found: KnownTool, posture: str, rules: Sequence[CompiledRule])
         "tool": found.tool.shown,
         "safety_class": each.gateway,
         "class_source": each.source,
-        "evidence": [{"source": one.source, "says": one.says, "detail": one.detail} for one in each.evidence],
+        "evidence": [
+            {"source": one.source, "says": one.says, "detail": one.detail, "decided": one.decided}
+            for one in each.evidence
+        ],
         "rules": [
             {"id": one.rule.id, "effect": one.rule.effect, "priority": one.rule.priority, "when": _conditions(one)}
             for one in rules
@@ -149,18 +161,18 @@ def _explain_lines(found: KnownTool, posture: str, rules: Sequence[CompiledRule]
     else:
         yield "No rule is about this tool."
     yield f"Otherwise posture {posture} says {_posture_says(posture, each.gateway)}."
+    if posture == Posture.OBSERVE:
+        yield "Posture observe lets held calls pass and records that they would have been held."
 
 
 def _conditions(compiled: CompiledRule) -> list[str]:
-    """What a rule asks beyond server and tool name."""
+    """What a rule asks of a call beyond tool, class and workspace."""
     rule = compiled.rule
     asked = {
-        "class": ", ".join(sorted(rule.safety_class)),
         "operation": ", ".join(sorted(rule.operation_type)),
-        "workspace": rule.workspace_id or "",
         "caller": rule.caller or "",
     }
-    arguments = [f"argument {path} {wanted}" for path, wanted in rule.args]
+    arguments = [f"argument {path} matches {canonical_text(wanted)}" for path, wanted in rule.args]
     return [f"{name} is {value}" for name, value in asked.items() if value] + arguments
 
 
@@ -170,23 +182,20 @@ def _conditions(compiled: CompiledRule) -> list[str]:
 def _lint(values: Values) -> Exit:
     config = load_config(values)
     found = lint(RuleBook(config.rules), namespaces_of(config), reachable_workspaces(config))
-    rows = [(each.rule_id, each.finding.code, each.finding.text, _place(config, each.rule_id)) for each in found]
+    written = [rule.id for rule in config.settings.route_rules]
+    in_order = sorted(found, key=lambda each: written.index(each.rule_id))
+    rows = [
+        (each.rule_id, each.finding.code, each.finding.text, config.origin(("route_rules", at, "id")))
+        for each in in_order
+        for at in (written.index(each.rule_id),)
+    ]
     if values.json:
         print_json([{"rule_id": rule, "code": code, "text": text, "at": at} for rule, code, text, at in rows])
     elif rows:
         print_table(("RULE", "FINDING", "WHAT IS WRONG", "AT"), rows)
     else:
-        print_lines([f"{len(config.rules)} rules, no findings."])
+        print_lines([f"No findings in {counted(len(config.rules), 'rule')}."])
     return Exit.FINDINGS if rows else Exit.OK
-
-
-def _place(config: "Config", rule_id: str) -> str:
-    at = next(at for at, rule in enumerate(config.settings.route_rules) if rule.id == rule_id)
-    return config.origin(("route_rules", at))
-
-
-def namespaces_of(config: "Config") -> dict[str, str]:
-    return {name: server.namespace or name for name, server in config.settings.servers.items()}
 
 
 def reachable_workspaces(config: "Config") -> list[str]:

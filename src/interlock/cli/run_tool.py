@@ -12,11 +12,11 @@ from interlock.cli.command import Options, Values, Verb, add_json
 from interlock.cli.inputs import load_config, parse_args, split_tool
 from interlock.cli.render import print_error, print_json, print_lines, reason_as_json
 from interlock.cli.situation import OPERATOR_AGENT, classify_name, facts_of, known_tool, workspace_of
-from interlock.core.classify import Classification
-from interlock.core.decide import RunToolEntry, decide, run_tool_block
-from interlock.core.model import Caller, Json
+from interlock.core.classify import classify, read_descriptor
+from interlock.core.decide import KnownTool, RunToolEntry, decide, run_tool_block
+from interlock.core.model import Caller, Json, Tool
 from interlock.core.redact import redact
-from interlock.core.safety import Effect, RunToolFlags
+from interlock.core.safety import RunToolFlags
 from interlock.errors import Exit, InterlockError, Reason
 
 if TYPE_CHECKING:
@@ -36,12 +36,9 @@ def _run(values: Values) -> Exit:
     server, tool = split_tool(values.name)
     arguments = parse_args(values.arg)
     flags = RunToolFlags(approve=values.approve, dangerous=values.dangerous)
-    config = load_config(values)
-    override = config.settings.overrides.get(f"{server}:{tool}")
-    classification = classify_name(config, tool, override)
     if values.dry_run:
-        return _dry_run(config, server, tool, arguments, flags, classification, as_json=values.json)
-    blocked = run_tool_block(tool, classification.prefix, flags)
+        return _dry_run(load_config(values), server, tool, arguments, flags, as_json=values.json)
+    blocked = run_tool_block(tool, classify(read_descriptor({"name": tool})).prefix, flags)
     if blocked is not None:
         return print_error(blocked, as_json=values.json)
     raise InterlockError(errors.NO_GATEWAY(tool=tool))
@@ -53,53 +50,57 @@ def _dry_run(
     tool: str,
     arguments: dict[str, Json],
     flags: RunToolFlags,
-    classification: Classification,
     *,
     as_json: bool,
 ) -> Exit:
+    candidates = _candidates(config, server, tool)
+    caller = Caller(OPERATOR_AGENT, workspace_of(config, None))
+    entry = RunToolEntry(flags)
+    verdicts = [decide(facts_of(config, each, entry, caller, arguments)) for each in candidates]
+    verdict = max(verdicts, key=lambda each: each.effect.rank)
+    found = candidates[verdicts.index(verdict)]
     not_checked = [
-        "whether the server has this tool, and its own safety_class metadata",
+        "whether a server has this tool, and its own safety_class metadata",
         "the arguments against the tool's input schema (values stay texts)",
         "freeze, quarantine and grants",
     ]
-    servers = tuple(config.settings.servers)
-    server = server or (servers[0] if len(servers) == 1 else None)
-    if server is None or not servers:
-        not_checked.append("the rules, because it is not known which server has this tool")
-        blocked = run_tool_block(tool, classification.prefix, flags)
-        verdict, reasons, ground = _by_class_alone(blocked)
-    else:
-        found = known_tool(config, server, tool)
-        caller = Caller(OPERATOR_AGENT, workspace_of(config, None))
-        decided = decide(facts_of(config, found, RunToolEntry(flags), caller, arguments))
-        verdict, reasons, ground = decided.effect, decided.reasons, decided.ground.id
+    if len(candidates) > 1:
+        named = ", ".join(each.tool.server for each in candidates)
+        not_checked.append(f"which server has it: the verdict is the strictest over {named}")
     report: dict[str, Json] = {
         "tool": tool,
-        "server": server,
+        "server": found.tool.server if len(candidates) == 1 else None,
         "args": redact(arguments),
-        "safety_class": classification.prefix,
-        "source": classification.prefix_source,
-        "verdict": verdict,
-        "rule_id": ground,
-        "reasons": [reason_as_json(reason) for reason in reasons],
+        "safety_class": found.classification.prefix,
+        "source": found.classification.prefix_source,
+        "verdict": verdict.effect,
+        "rule_id": verdict.ground.id,
+        "reasons": [reason_as_json(reason) for reason in verdict.reasons],
         "not_checked": not_checked,
         "would_execute": False,
     }
     if as_json:
         print_json(report)
     else:
-        print_lines(_lines(report, reasons, not_checked))
+        print_lines(_lines(report, verdict.reasons, not_checked))
     return Exit.OK
 
 
-def _by_class_alone(blocked: Reason | None) -> tuple[Effect, tuple[Reason, ...], str]:
-    if blocked is not None:
-        return Effect.DENY, (blocked,), "entry:run-tool"
-    return Effect.ALLOW, (Reason("the class gate lets it pass"),), "entry:run-tool"
+def _candidates(config: "Config", server: str | None, tool: str) -> list[KnownTool]:
+    """The tool on its server, or on each server that could have it."""
+    servers = tuple(config.settings.servers)
+    if not servers:
+        name = server or "?"
+        return [KnownTool(Tool(name, name, tool), classify_name(config, tool))]
+    return [known_tool(config, each, tool) for each in ((server,) if server else servers)]
 
 
 def _lines(report: dict[str, Json], reasons: Iterable[Reason], not_checked: Iterable[str]) -> Iterable[str]:
-    yield f"Tool:     {report['server'] or '?'}:{report['tool']}"
+    yield (
+        f"Tool:     {report['tool']}"
+        if report["server"] in (None, "?")
+        else f"Tool:     {report['server']}:{report['tool']}"
+    )
     yield f"Class:    {report['safety_class']} (from its {report['source']})"
     arguments = report["args"]
     if isinstance(arguments, dict) and arguments:

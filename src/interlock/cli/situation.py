@@ -29,11 +29,17 @@ _VARIANTS = {
 
 def known_tool(config: "Config", server: str, tool: str, given: SafetyClass | None = None) -> KnownTool:
     """A tool of a configured server, classified by its name unless the operator or the command line says its class."""
-    servers = config.settings.servers
-    known("server", server, tuple(servers))
+    namespaces = namespaces_of(config)
+    by_namespace = {namespace: name for name, namespace in namespaces.items()}
+    server = known("server", by_namespace.get(server, server), tuple(namespaces))
     override = config.settings.overrides.get(f"{server}:{tool}") if given is None else given
     classification = classify_name(config, tool, override)
-    return KnownTool(Tool(server, servers[server].namespace or server, tool), classification)
+    return KnownTool(Tool(server, namespaces[server], tool), classification)
+
+
+def namespaces_of(config: "Config") -> dict[str, str]:
+    """The namespace of each server."""
+    return {name: server.namespace or name for name, server in config.settings.servers.items()}
 
 
 def classify_name(config: "Config", tool: str, override: SafetyClass | None = None) -> Classification:

@@ -4,9 +4,11 @@ File first, then the environment on top of it, then the defaults below. Problems
 order of the file, because a person who has to mend one at a time learns to hate the tool.
 """
 
+import math
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path as FilePath
 from typing import Any, cast, get_args
 
@@ -20,12 +22,18 @@ from interlock.config.paths import Path, dotted
 from interlock.config.tree import RouteRule, Settings
 from interlock.core.lexicon import DEFAULT, Lexicon
 from interlock.core.model import HoldTerms
+from interlock.core.redact import redact_text
 from interlock.core.rules import Rule
 from interlock.core.safety import Effect
 from interlock.errors import ConfigError
 
 FILE_NAME = "interlock.yaml"
+_KEYED = frozenset({"overrides", "args"})
+"""Mappings whose keys are the operator's words, so that a complaint is about the key."""
 _PREFIX = "INTERLOCK_"
+_ENVIRONMENT = "environment "
+_KEEP_CASE = frozenset({"env", "headers"})
+_DASHED = frozenset({"servers", "clients", "lexicon"})
 _NOT_SETTINGS = frozenset({"INTERLOCK_CONFIG", "INTERLOCK_DATA_DIR"})
 
 
@@ -39,9 +47,9 @@ class Config:
 
     def origin(self, path: Path) -> str:
         """Where the value at a path came from: a position, an environment variable, or the defaults."""
-        return next(
-            (self.origins[path[:end]] for end in range(len(path), 0, -1) if path[:end] in self.origins), "default"
-        )
+        # One word where a list is expected stands at the place of the list.
+        of_list = path[:-1] if path and isinstance(path[-1], int) else path
+        return self.origins.get(path) or self.origins.get(of_list, "default")
 
     @property
     def rules(self) -> tuple[Rule, ...]:
@@ -51,15 +59,19 @@ class Config:
     def hold_terms(self) -> HoldTerms:
         hold = self.settings.hold
         return HoldTerms(
-            approval_timeout=int(hold.approval_timeout.total_seconds()),
+            approval_timeout=_seconds(hold.approval_timeout),
             approvals_needed=hold.approvals_needed,
             approvers=tuple(hold.approvers),
-            max_grant=int(hold.max_grant.total_seconds()),
+            max_grant=_seconds(hold.max_grant),
         )
 
     @property
     def lexicon(self) -> Lexicon:
         return DEFAULT.extended(self.settings.lexicon)
+
+
+def _seconds(value: timedelta) -> int:
+    return math.ceil(value.total_seconds())
 
 
 def _rule(rule: RouteRule, defaults: HoldTerms) -> Rule:
@@ -75,11 +87,11 @@ def _rule(rule: RouteRule, defaults: HoldTerms) -> Rule:
         caller=rule.caller,
         args=tuple(rule.args.items()),
         terms=HoldTerms(
-            approval_timeout=defaults.approval_timeout if timeout is None else int(timeout.total_seconds()),
+            approval_timeout=defaults.approval_timeout if timeout is None else _seconds(timeout),
             approvals_needed=rule.approvals_needed or defaults.approvals_needed,
             approvers=defaults.approvers if rule.approvers is None else tuple(rule.approvers),
             four_eyes=rule.four_eyes,
-            max_grant=defaults.max_grant if grant is None else int(grant.total_seconds()),
+            max_grant=defaults.max_grant if grant is None else _seconds(grant),
         ),
         priority=rule.priority,
         auth_scope_id=rule.auth_scope_id,
@@ -92,7 +104,8 @@ def find_file(explicit: str | None, environ: Mapping[str, str]) -> FilePath | No
     if named:
         return FilePath(named)
     places = (FilePath(FILE_NAME), user_config_path("interlock") / FILE_NAME)
-    return next((place for place in places if place.is_file()), None)
+    # A broken link or a folder of that name is a mistake to be told, not a reason to start with the defaults.
+    return next((place for place in places if os.path.lexists(place)), None)
 
 
 def data_dir(explicit: str | None, environ: Mapping[str, str]) -> FilePath:
@@ -122,7 +135,8 @@ def load(explicit: str | None = None, environ: Mapping[str, str] | None = None) 
         settings = None
     _stop_on(problems)
     assert settings is not None  # noqa: S101 - a failed validation has left above
-    _stop_on([Problem(_place(path, document, origins), text) for path, text in check(settings)])
+    complaints = [(path, text, len(path) > 1 and path[-2] in _KEYED) for path, text in check(settings)]
+    _stop_on([Problem(_place(path, document, origins, key=key), text) for path, text, key in complaints])
     return Config(settings, file, origins)
 
 
@@ -178,15 +192,29 @@ def _apply_environment(tree: dict[str, Any], environ: Mapping[str, str], origins
             continue
         path = _path_of(name, tree)
         if path[0] not in Settings.model_fields:
-            known = {_PREFIX + key.upper() for key in Settings.model_fields} | _NOT_SETTINGS
-            yield Problem(name, f"unknown setting{did_you_mean(name, known)}")
+            yield Problem(name, f"unknown setting{_nearest_variable(name)}")
             continue
         if _put(tree, path, parsed.value):
             for stale in [each for each in origins if each[: len(path)] == path]:
                 del origins[stale]
-            origins[path] = f"environment {name}"
+            stated = list(_leaves(path, parsed.value)) or [path]
+            origins.update(dict.fromkeys(stated, f"{_ENVIRONMENT}{name}"))
         else:
-            yield Problem(name, "leads into a value of the file that is no mapping")
+            yield Problem(name, "goes below a setting that is no mapping")
+
+
+def _nearest_variable(name: str) -> str:
+    """A did-you-mean among the names of all settings; the prefix is left out, because all share it."""
+    known = {each.removeprefix(_PREFIX) for each in _NOT_SETTINGS} | set(_variables(Settings))
+    return did_you_mean(name.removeprefix(_PREFIX), known).replace("'", f"'{_PREFIX}", 1)
+
+
+def _variables(model: type[BaseModel]) -> Iterator[str]:
+    for key, field in model.model_fields.items():
+        yield key.upper()
+        inner = field.annotation
+        if isinstance(inner, type) and issubclass(inner, BaseModel):
+            yield from (f"{key.upper()}__{each}" for each in _variables(inner))
 
 
 def _path_of(name: str, tree: dict[str, Any]) -> tuple[str, ...]:
@@ -194,9 +222,12 @@ def _path_of(name: str, tree: dict[str, Any]) -> tuple[str, ...]:
     path: list[str] = []
     here: Any = tree
     for part in name.removeprefix(_PREFIX).split("__"):
-        key = part if path and path[-1] in ("env", "headers") else part.lower()
+        parent = path[-1] if path else ""
+        key = part if parent in _KEEP_CASE else part.lower()
+        if parent in _DASHED:
+            # Ids are written with dashes, which no variable name can hold.
+            key = key.replace("_", "-")
         if isinstance(here, dict):
-            # An id may hold a dash, which no variable name can.
             members = cast("dict[str, Any]", here)
             key = next((each for each in members if each.replace("-", "_") == key), key)
             here = members.get(key)
@@ -222,9 +253,9 @@ def _place(path: Path, document: Document, origins: Mapping[Path, str], *, key: 
     """Where the thing at a path stands, or the nearest thing around it."""
     for end in range(len(path), -1, -1):
         part = path[:end]
-        origin = origins.get(part, "")
-        if origin.startswith("environment "):
-            return origin.removeprefix("environment ")
+        variable = next((each for at, each in origins.items() if at[:end] == part and _ENVIRONMENT in each), None)
+        if variable is not None and end > 0:
+            return variable.removeprefix(_ENVIRONMENT)
         position: Position | None = document.values.get(part)
         if key and end == len(path):
             position = document.keys.get(part, position)
@@ -252,9 +283,17 @@ def _told(error: ErrorDetails, document: Document, origins: Mapping[Path, str]) 
             text = f"{name} is {_shown(path, given)}; it must be {expected}{did_you_mean(str(given), known)}"
         case "value_error":
             text = f"{name} is {_shown(path, given)}; it {context.get('error')}"
+        case "greater_than_equal" | "less_than_equal":
+            text = f"{name} is {_shown(path, given)}; it must be {_limit(context)}"
         case _:
-            text = f"{name} is {_shown(path, given)}; {_KINDS.get(error['type'], error['msg'])}"
+            # A text where something else belongs may be anything, a secret among them.
+            shown = "a text" if isinstance(given, str) and given else _shown(path, given)
+            text = f"{name} is {shown}; {_KINDS.get(error['type'], error['msg'])}"
     return Problem(_place(path, document, origins, key=of_key), text)
+
+
+def _limit(context: Mapping[str, object]) -> str:
+    return f"at least {context['ge']}" if "ge" in context else f"at most {context['le']}"
 
 
 _KINDS = {
@@ -265,10 +304,11 @@ _KINDS = {
     "dict_type": "it must be a mapping",
     "model_type": "it must be a mapping",
     "string_too_short": "it must not be empty",
+    "too_short": "it must not be empty; leave it out to mean any",
 }
 
 
-_MAY_BE_SECRET = frozenset({"env", "headers", "secret", "store"})
+_MAY_BE_SECRET = frozenset({"env", "headers", "secret", "store", "url", "jwks_url", "auth_scopes", "args"})
 
 
 def _shown(path: Path, value: object) -> str:
@@ -283,7 +323,7 @@ def _shown(path: Path, value: object) -> str:
         case int() | float():
             return str(value)
         case str():
-            return f"'{value[:40]}'"
+            return f"'{redact_text(value[:40])}'"
         case list():
             return "a list"
         case _:

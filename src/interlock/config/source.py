@@ -1,7 +1,8 @@
 """YAML read with the position of every key and value, so that a problem can be shown where it stands.
 
-Nodes are composed, not constructed: no tag can build an object, a duplicate key is an error, and a date or a number in
-an odd notation is what the reader of the file would take it for. This module knows YAML and nothing of settings.
+Nodes are composed, not constructed: no tag can build an object, a duplicate key is an error, and what cannot be read as
+what it claims to be is reported instead of guessed. Size and depth are bounded: aliases can make a small file huge.
+This module knows YAML and nothing of settings.
 """
 
 from collections.abc import Iterator
@@ -14,6 +15,11 @@ from interlock.config.document import Document, Position, Problem
 from interlock.config.paths import Path
 from interlock.core.model import Json
 
+MAX_NODES = 200_000
+MAX_DEPTH = 100
+_BOOLEANS = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
+_BASES = {"0x": 16, "0o": 8, "0b": 2}
+
 
 def parse(text: str, where: str) -> Document:
     """Parse a YAML text. Problems are collected in the document, not raised."""
@@ -23,13 +29,37 @@ def parse(text: str, where: str) -> Document:
     except MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         at = Position(where, mark.line + 1, mark.column + 1) if mark else where
-        document.problems.append(Problem(str(at), f"not valid YAML: {error.problem}"))
-    except YAMLError as error:
-        document.problems.append(Problem(where, f"not valid YAML: {str(error).splitlines()[0]}"))
+        document.problems.append(Problem(str(at), f"not valid YAML: {_told(error.problem)}"))
+    except YAMLError:
+        document.problems.append(Problem(where, "not valid YAML: it holds a character that YAML does not allow"))
+    except RecursionError:
+        document.problems.append(Problem(where, "not usable: it is nested too deeply"))
     else:
         if root is not None:
-            document.value = _Reader(document, where).read(root, ())
+            _read(document, where, root)
     return document
+
+
+def _told(problem: str | None) -> str:
+    """What the parser complains about, without the words of the file: they may be a secret."""
+    text = problem or "it cannot be read"
+    if "another document" in text:
+        return "it holds more than one document"
+    if any(word in text for word in ("alias", "anchor", "tag")):
+        return text.partition("'")[0].partition('"')[0].strip() + "; quote values that begin with * & or !"
+    return text
+
+
+def _read(document: Document, where: str, root: Node) -> None:
+    try:
+        document.value = _Reader(document, where).read(root, ())
+    except _TooMuch as stop:
+        document.problems.append(stop.problem)
+
+
+class _TooMuch(Exception):
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
 
 
 class _Reader:
@@ -38,41 +68,64 @@ class _Reader:
     def __init__(self, document: Document, where: str) -> None:
         self._document = document
         self._where = where
+        self._count = 0
 
     def _position(self, node: Node) -> Position:
         return Position(self._where, node.start_mark.line + 1, node.start_mark.column + 1)
 
+    def _complain(self, node: Node, text: str) -> None:
+        self._document.problems.append(Problem(str(self._position(node)), text))
+
     def read(self, node: Node, path: Path) -> Json:
-        self._document.values[path] = self._position(node)
+        self._count += 1
+        if self._count > MAX_NODES or len(path) > MAX_DEPTH:
+            raise _TooMuch(
+                Problem(str(self._position(node)), "not usable: it is nested too deeply, or refers to itself")
+            )
+        self._document.values.setdefault(path, self._position(node))
         if isinstance(node, MappingNode):
             return dict(self._members(node, path))
         if isinstance(node, SequenceNode):
             return [self.read(child, (*path, at)) for at, child in enumerate(node.value)]
-        return _scalar(node)
+        return self._scalar(node)
 
     def _members(self, node: MappingNode, path: Path) -> Iterator[tuple[str, Json]]:
         seen: set[str] = set()
         for key_node, value_node in node.value:
-            key = key_node.value if isinstance(key_node, ScalarNode) else ""
+            if not isinstance(key_node, ScalarNode):
+                self._complain(key_node, "a key must be a text")
+                continue
+            key = key_node.value
             if key in seen:
-                self._document.problems.append(
-                    Problem(str(self._position(key_node)), f"key '{key}' stands here twice; keep one of them")
-                )
+                self._complain(key_node, f"key '{key}' stands here twice; keep one of them")
             seen.add(key)
             self._document.keys[(*path, key)] = self._position(key_node)
+            if isinstance(value_node, ScalarNode) and not value_node.value:
+                # An empty value has no place of its own; its key is where the reader looks.
+                self._document.values[(*path, key)] = self._position(key_node)
             yield key, self.read(value_node, (*path, key))
 
+    def _scalar(self, node: Node) -> Json:
+        text = node.value if isinstance(node, ScalarNode) else ""
+        try:
+            return _value_of(node.tag.rpartition(":")[2], text)
+        except (KeyError, ValueError):
+            self._complain(node, "this cannot be read as the kind of value it claims to be; quote it if it is a text")
+            return None
 
-def _scalar(node: Node) -> Json:
-    text = node.value if isinstance(node, ScalarNode) else ""
-    match node.tag.rpartition(":")[2]:
+
+def _value_of(kind: str, text: str) -> Json:
+    match kind:
         case "null":
             return None
         case "bool":
-            return text.lower() == "true"
+            return _BOOLEANS[text.lower()]
         case "int":
-            return int(text.replace("_", ""), 0)
+            digits = text.replace("_", "").lower()
+            sign, digits = ("-", digits[1:]) if digits.startswith("-") else ("", digits.removeprefix("+"))
+            base = _BASES.get(digits[:2], 10)
+            return int(sign + (digits[2:] if base != 10 else digits), base)
         case "float":
-            return float(text.replace("_", "").replace(".inf", "inf").replace(".nan", "nan"))
+            return float(text.replace("_", "").lower().replace(".inf", "inf").replace(".nan", "nan"))
         case _:
             return text

@@ -5,8 +5,9 @@ by itself; what needs two values at once (a rule naming a server) is checked in 
 """
 
 import re
+from collections.abc import Mapping
 from datetime import timedelta
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias, cast
 
 from pydantic import (
     AfterValidator,
@@ -19,15 +20,19 @@ from pydantic import (
     StrictStr,
     WithJsonSchema,
 )
+from pydantic.json_schema import GenerateJsonSchema
 
 from interlock.core.intent import IntentMode
 from interlock.core.model import OperationType
 from interlock.core.safety import Effect, Posture, SafetyClass
 
 ID = re.compile(r"[a-z0-9][a-z0-9-]*")
-_DURATION = re.compile(r"(\d+)(ms|s|m|h|d)?")
-_SIZE = re.compile(r"(\d+)(B|KiB|MiB|GiB)?")
+_DURATION = re.compile(r"([0-9]+)(ms|s|m|h|d)?")
+_SIZE = re.compile(r"([0-9]{1,15})(B|KiB|MiB|GiB)?")
 _REFERENCE = re.compile(r"\$\{([^}:]*)(:?)([^}]*)\}?")
+_RULE_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+_URL = re.compile(r"https?://[^/\s]+.*", re.DOTALL)
+_LONGEST = timedelta(days=3650)
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 _BYTES = {"B": 1, "KiB": 1024, "MiB": 1024**2, "GiB": 1024**3}
 
@@ -39,10 +44,11 @@ def parse_duration(value: object) -> timedelta:
     found = _DURATION.fullmatch(str(value)) if isinstance(value, int | str) and not isinstance(value, bool) else None
     if found is None:
         raise ValueError('must be a duration such as 300 (seconds), "100ms", "50s", "15m", "2h" or "30d", not negative')
-    number, unit = int(found[1]), found[2] or "s"
-    if number > 10**12:
-        raise ValueError("is too long")
-    return timedelta(milliseconds=number) if unit == "ms" else timedelta(seconds=number * _SECONDS[unit])
+    amount, unit = (int(found[1]) if len(found[1]) < 15 else 10**15), found[2] or "s"
+    milliseconds = amount if unit == "ms" else amount * _SECONDS[unit] * 1000
+    if milliseconds > _LONGEST / timedelta(milliseconds=1):
+        raise ValueError("must not be longer than ten years")
+    return timedelta(milliseconds=milliseconds)
 
 
 def format_duration(value: timedelta) -> str:
@@ -63,7 +69,17 @@ def _at_least_a_second(value: timedelta) -> timedelta:
 
 
 def _duration_or_never(value: object) -> "timedelta | Literal['never']":
-    return "never" if value == "never" else parse_duration(value)
+    if value == "never":
+        return "never"
+    try:
+        return parse_duration(value)
+    except ValueError as problem:
+        raise ValueError(f"{problem}; or never") from None
+
+
+def _with_default_clients(value: "Mapping[str, timedelta | Literal['never']]") -> "dict[str, Any]":
+    """Naming one client must not silently take the others' patience away."""
+    return {**DEFAULT_CLIENTS, **value}
 
 
 def parse_size(value: object) -> int:
@@ -86,7 +102,7 @@ def _check_id(value: str) -> str:
 
 def _check_references(value: str) -> str:
     for found in _REFERENCE.finditer(value):
-        if found[1] not in ("env", "file", "keyring") or not found[3] or not found[0].endswith("}"):
+        if found[1] not in ("env", "file", "keyring") or not found[3].strip() or not found[0].endswith("}"):
             raise ValueError("has a malformed reference; write ${env:NAME}, ${file:PATH} or ${keyring:NAME}")
     return value
 
@@ -98,11 +114,19 @@ def _check_store(value: str) -> str:
 
 
 def _check_url(value: str) -> str:
-    if not value.startswith(("http://", "https://")):
-        raise ValueError("must begin with http:// or https://")
+    if not _URL.fullmatch(value):
+        raise ValueError("must begin with http:// or https:// and name a host")
     return value
 
 
+def _check_rule_id(value: str) -> str:
+    # A colon is kept for the grounds that are no rules, such as posture:guarded.
+    if not _RULE_ID.fullmatch(value):
+        raise ValueError("must be letters, digits, '.', '_' and '-', beginning with a letter or digit")
+    return value
+
+
+DEFAULT_CLIENTS: "dict[str, timedelta | Literal['never']]" = {"claude-code": timedelta(seconds=280)}
 _DURATION_SCHEMA: dict[str, Any] = {
     "anyOf": [{"type": "integer", "minimum": 0}, {"type": "string", "pattern": f"^{_DURATION.pattern}$"}]
 }
@@ -110,26 +134,57 @@ _SIZE_SCHEMA: dict[str, Any] = {
     "anyOf": [{"type": "integer", "minimum": 0}, {"type": "string", "pattern": f"^{_SIZE.pattern}$"}]
 }
 
+_WAIT_SCHEMA: dict[str, Any] = {
+    "anyOf": [{"type": "integer", "minimum": 1}, {"type": "string", "pattern": "^0*[1-9][0-9]*(ms|s|m|h|d)?$"}]
+}
+
 Duration: TypeAlias = Annotated[timedelta, BeforeValidator(parse_duration), WithJsonSchema(_DURATION_SCHEMA)]
-Wait: TypeAlias = Annotated[Duration, AfterValidator(_at_least_a_second)]
+Wait: TypeAlias = Annotated[
+    timedelta,
+    BeforeValidator(parse_duration),
+    AfterValidator(_at_least_a_second),
+    WithJsonSchema(_WAIT_SCHEMA),
+]
 DurationOrNever: TypeAlias = Annotated[
     timedelta | Literal["never"],
     BeforeValidator(_duration_or_never),
     WithJsonSchema({"anyOf": [*_DURATION_SCHEMA["anyOf"], {"const": "never"}]}),
 ]
 Size: TypeAlias = Annotated[StrictInt, BeforeValidator(parse_size), WithJsonSchema(_SIZE_SCHEMA)]
-Id: TypeAlias = Annotated[StrictStr, AfterValidator(_check_id)]
+Id: TypeAlias = Annotated[
+    StrictStr, AfterValidator(_check_id), WithJsonSchema({"type": "string", "pattern": f"^{ID.pattern}$"})
+]
+RuleId: TypeAlias = Annotated[
+    StrictStr, AfterValidator(_check_rule_id), WithJsonSchema({"type": "string", "pattern": f"^{_RULE_ID.pattern}$"})
+]
 Text: TypeAlias = Annotated[StrictStr, Field(min_length=1)]
 Referring: TypeAlias = Annotated[StrictStr, AfterValidator(_check_references)]
-Url: TypeAlias = Annotated[StrictStr, AfterValidator(_check_url)]
-Count: TypeAlias = Annotated[StrictInt, Field(ge=1)]
-Texts: TypeAlias = Annotated[
-    list[Text],
-    BeforeValidator(_one_or_many),
-    WithJsonSchema({"type": ["string", "array"], "items": {"type": "string"}}),
+Url: TypeAlias = Annotated[
+    StrictStr, AfterValidator(_check_url), WithJsonSchema({"type": "string", "pattern": "^https?://[^/ ]+"})
 ]
-Classes: TypeAlias = Annotated[list[SafetyClass], BeforeValidator(_one_or_many)]
-Operations: TypeAlias = Annotated[list[OperationType], BeforeValidator(_one_or_many)]
+Store: TypeAlias = Annotated[
+    StrictStr,
+    AfterValidator(_check_store),
+    WithJsonSchema({"type": "string", "pattern": "^(sqlite$|postgres(ql)?://)"}),
+]
+Count: TypeAlias = Annotated[StrictInt, Field(ge=1)]
+
+
+def _some(words: "type[SafetyClass] | type[OperationType] | None" = None, at_least: int = 1) -> WithJsonSchema:
+    """The schema of one word or a list of words, of any text or of an enumeration."""
+    word: dict[str, Any] = {"type": "string", "minLength": 1}
+    if words is not None:
+        word = {"enum": [each.value for each in words]}
+    return WithJsonSchema({"anyOf": [word, {"type": "array", "items": word, "minItems": at_least}]})
+
+
+Texts: TypeAlias = Annotated[list[Text], BeforeValidator(_one_or_many), Field(min_length=1), _some()]
+Classes: TypeAlias = Annotated[
+    list[SafetyClass], BeforeValidator(_one_or_many), Field(min_length=1), _some(SafetyClass)
+]
+Operations: TypeAlias = Annotated[
+    list[OperationType], BeforeValidator(_one_or_many), Field(min_length=1), _some(OperationType)
+]
 Expose: TypeAlias = Literal["search", "direct", "both"]
 
 
@@ -149,11 +204,13 @@ class IntentDeclaration(_Section):
 
 class HoldSection(_Section):
     answer_after: DurationOrNever = timedelta(seconds=50)
-    clients: dict[str, DurationOrNever] = Field(default={"claude-code": timedelta(seconds=280)})
+    clients: Annotated[dict[str, DurationOrNever], AfterValidator(_with_default_clients)] = Field(
+        default={**DEFAULT_CLIENTS}
+    )
     use_within: Wait = timedelta(minutes=15)
     approval_timeout: Wait = timedelta(seconds=300)
     approvals_needed: Count = 1
-    approvers: Texts = Field(default=[])
+    approvers: Annotated[list[Text], BeforeValidator(_one_or_many), _some(at_least=0)] = Field(default=[])
     max_grant: Duration = timedelta(minutes=15)
     ask_justification: Literal["retry", "elicit"] = "retry"
     max_pending_per_caller: Count = 20
@@ -205,7 +262,7 @@ class Workspace(_Section):
 
 
 class RouteRule(_Section):
-    id: Text
+    id: RuleId
     workspace_id: Text | None = None
     server_id: Text | None = None
     tool_pattern: Texts | None = None
@@ -255,7 +312,7 @@ class Settings(_Section):
     """Everything `interlock.yaml` can say."""
 
     listen: Listen = Field(default=Listen())
-    store: Annotated[StrictStr, AfterValidator(_check_store)] = "sqlite"
+    store: Store = "sqlite"
     posture: Posture = Posture.GUARDED
     expose: Expose = "search"
     namespacing: StrictBool = True
@@ -276,7 +333,18 @@ class Settings(_Section):
     lab: Lab = Field(default=Lab())
 
 
+class _SchemaWriter(GenerateJsonSchema):
+    """Writes durations as the texts that the file itself would hold."""
+
+    def encode_default(self, dft: Any) -> Any:
+        if isinstance(dft, BaseModel):
+            return self.encode_default(dft.model_dump())
+        if isinstance(dft, dict):
+            return {key: self.encode_default(value) for key, value in cast("dict[str, Any]", dft).items()}
+        return format_duration(dft) if isinstance(dft, timedelta) else super().encode_default(dft)
+
+
 def json_schema() -> dict[str, Any]:
     """The JSON Schema of `interlock.yaml`, for editors and for checking files elsewhere."""
-    schema = Settings.model_json_schema()
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "interlock.yaml", **schema}
+    schema = Settings.model_json_schema(schema_generator=_SchemaWriter)
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema, "title": "interlock.yaml"}

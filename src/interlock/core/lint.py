@@ -39,7 +39,7 @@ def _findings(
     if rule.rule.workspace_id is not None and rule.rule.workspace_id not in workspaces:
         yield Finding(
             "unreachable-workspace",
-            f"no caller can be in workspace '{rule.rule.workspace_id}': it has no path and is not the default",
+            f"workspace '{rule.rule.workspace_id}' has no path and is no default: only a token can put a caller there",
         )
     if namespaces and rule.tools and not any(_can_match(glob, rule, namespaces) for glob in rule.tools):
         yield Finding(
