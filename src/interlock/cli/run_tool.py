@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     from interlock.config.load import Config
 
 
+_NOWHERE = "?"
+"""The server of a tool when none is named and none is configured; no rule can name it."""
+
+
 def _options(parser: Options) -> None:
     parser.add_argument("name", metavar="NAME", help="the tool: a bare name, or server:tool")
     parser.add_argument("--arg", action="append", default=[], metavar="K=V", help="an argument; repeat for more")
@@ -69,7 +73,7 @@ def _dry_run(
         not_checked.append(f"which server has it: the verdict is the strictest over {named}")
     report: dict[str, Json] = {
         "tool": tool,
-        "server": found.tool.server if len(candidates) == 1 else None,
+        "server": found.tool.server if len(candidates) == 1 and found.tool.server != _NOWHERE else None,
         "args": redact(arguments),
         "safety_class": found.classification.prefix,
         "source": found.classification.prefix_source,
@@ -90,17 +94,14 @@ def _candidates(config: "Config", server: str | None, tool: str) -> list[KnownTo
     """The tool on its server, or on each server that could have it."""
     servers = tuple(config.settings.servers)
     if not servers:
-        name = server or "?"
+        name = server or _NOWHERE
         return [KnownTool(Tool(name, name, tool), classify_name(config, tool))]
     return [known_tool(config, each, tool) for each in ((server,) if server else servers)]
 
 
 def _lines(report: dict[str, Json], reasons: Iterable[Reason], not_checked: Iterable[str]) -> Iterable[str]:
-    yield (
-        f"Tool:     {report['tool']}"
-        if report["server"] in (None, "?")
-        else f"Tool:     {report['server']}:{report['tool']}"
-    )
+    server = f"{report['server']}:" if report["server"] else ""
+    yield f"Tool:     {server}{report['tool']}"
     yield f"Class:    {report['safety_class']} (from its {report['source']})"
     arguments = report["args"]
     if isinstance(arguments, dict) and arguments:
