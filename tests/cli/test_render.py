@@ -8,7 +8,7 @@ import unicodedata
 
 import pytest
 
-from interlock.cli.render import note, print_error, print_json, print_lines, print_table, reason_as_json, visible
+from interlock.cli.render import print_error, print_json, print_lines, print_table, reason_as_json, visible
 from interlock.errors import BLOCKED_UNKNOWN, DENIED, SELF_APPROVAL, Exit, Reason
 from tests.cli.running import COMMAND, environment
 
@@ -54,11 +54,6 @@ def test_no_character_without_width_is_printed(char: str) -> None:
 def test_lines_go_to_stdout_each_made_safe(capsys: pytest.CaptureFixture[str]) -> None:
     print_lines(["one", TRICKS])
     assert capsys.readouterr() == (f"one\n{TRICKS_SHOWN}\n", "")
-
-
-def test_a_note_goes_to_stderr_made_safe(capsys: pytest.CaptureFixture[str]) -> None:
-    note(TRICKS)
-    assert capsys.readouterr() == ("", f"{TRICKS_SHOWN}\n")
 
 
 def test_json_is_ascii_and_says_exactly_what_was_given(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,0 +1,95 @@
+"""What a link to one upstream can do, whatever it runs over.
+
+A link carries JSON-RPC messages and nothing else: it knows no tools, no policy and no protocol era. It gives every
+request an id of its own, so that two callers who chose the same id never meet, and it bounds everything that comes back,
+because what an upstream says is untrusted. Params and results travel as bytes: what was digested is what is sent, and
+fields that we do not know survive.
+
+INVARIANT: a link never sends a request twice unless it knows that not one byte of the first attempt left.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+MAX_MESSAGE = 4 * 1024 * 1024
+"""The longest message that is taken from an upstream, in bytes."""
+
+
+class LinkDown(Exception):
+    """The upstream cannot be reached, or went away. `sent` says whether any byte of the request may have left."""
+
+    def __init__(self, why: str, *, sent: bool) -> None:
+        super().__init__(why)
+        self.why = why
+        self.sent = sent
+
+
+class LinkTimeout(Exception):
+    """The upstream did not answer in time; the request was sent and its effect is not known."""
+
+
+class BadMessage(Exception):
+    """The upstream sent something that is no message: too long, not UTF-8, not JSON, not JSON-RPC."""
+
+
+@dataclass(frozen=True, slots=True)
+class RpcError:
+    """A JSON-RPC error of the upstream; `data` is its JSON text, or empty."""
+
+    code: int
+    message: str
+    data: bytes = b""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What came back for one request: the JSON text of the result, or an error."""
+
+    result: bytes = b""
+    error: RpcError | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Notification:
+    """A message of the upstream that wants no answer; `params` is its JSON text, or empty."""
+
+    method: str
+    params: bytes = b""
+
+
+Listener = Callable[[Notification], None]
+
+
+class Link(Protocol):
+    """A way to one upstream. All methods are called on the event loop that started it."""
+
+    async def start(self) -> None:
+        """Open the link; raises LinkDown when that fails."""
+        ...
+
+    async def request(
+        self,
+        method: str,
+        params: bytes,
+        *,
+        timeout: float,
+        name: str | None = None,
+        listener: Listener | None = None,
+    ) -> Answer:
+        """Send a request and wait for its answer, at most `timeout` seconds.
+
+        `params` is the JSON text of an object. `name` is the tool, prompt or resource it is about, for transports that
+        mirror it in a header. `listener` gets the progress of this request: when it is given, the link adds a progress
+        token of its own to `params._meta` and takes it out of what it reports. Raises LinkDown, LinkTimeout or
+        BadMessage. When the waiting task is cancelled, the upstream is told so.
+        """
+        ...
+
+    async def notify(self, method: str, params: bytes) -> None:
+        """Send a notification; raises LinkDown."""
+        ...
+
+    async def close(self) -> None:
+        """Let go of everything; requests that wait get LinkDown."""
+        ...

@@ -1,0 +1,161 @@
+"""What every store can do, in terms of the product and not of SQL.
+
+The store keeps three kinds of things: the sealed log of entries, which only ever grows; the activities that people list
+and filter, one row per call, kept in step with the log in the same transaction; and the tokens of callers. A write is
+finished when it is durable: whoever awaits it knows that a crash cannot undo it. When the store cannot write it raises
+StoreUnavailable, and whoever called refuses the call.
+
+This module refuses to know a database, a thread or a file.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Protocol
+
+from interlock.core.lifecycle import CallState
+from interlock.core.model import Json, JsonObject, Micros
+
+
+class StoreUnavailable(Exception):
+    """The store cannot write. The message says what the database said."""
+
+
+class ActivityType(StrEnum):
+    TOOL_CALL = "tool_call"
+    POLICY_DECISION = "policy_decision"
+    APPROVAL = "approval"
+    TOOL_CHANGE = "tool_change"
+    SERVER_CHANGE = "server_change"
+    CONFIG_CHANGE = "config_change"
+    TOKEN_CHANGE = "token_change"  # noqa: S105 - a word, no secret
+    SYSTEM = "system"
+
+
+@dataclass(frozen=True, slots=True)
+class Activity:
+    """The story of one call, or of one other thing that happened, as far as it is known.
+
+    The columns are what can be filtered by; `body` holds everything else and is already redacted. Writing an activity
+    with an id that exists replaces the row and appends another entry to the log: the log remembers each version.
+    """
+
+    id: str
+    at: Micros
+    type: ActivityType
+    status: CallState
+    body: JsonObject
+    server: str | None = None
+    tool: str | None = None
+    caller: str | None = None
+    session_id: str | None = None
+    workspace: str | None = None
+    intent_type: str | None = None
+    safety_class: str | None = None
+    verdict: str | None = None
+    rule_id: str | None = None
+    approval_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ActivityFilter:
+    """What to list. None means any; `tool` and `server` are exact; `until` is exclusive."""
+
+    types: tuple[ActivityType, ...] = ()
+    statuses: tuple[CallState, ...] = ()
+    server: str | None = None
+    tool: str | None = None
+    caller: str | None = None
+    session_id: str | None = None
+    intent_type: str | None = None
+    safety_class: str | None = None
+    verdict: str | None = None
+    since: Micros | None = None
+    until: Micros | None = None
+    limit: int = 50
+    cursor: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ActivityPage:
+    """Activities, newest first, and the cursor of the next page if there is one."""
+
+    items: tuple[Activity, ...]
+    next: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class LogEntry:
+    """One link of the chain: exactly what is stored, so that anyone can compute the hash again."""
+
+    chain: str
+    seq: int
+    at: Micros
+    kind: str
+    subject: str
+    text: str
+    prev: bytes
+    hash: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A credential: who it speaks for and what it may do. The secret itself is stored nowhere, only its hash."""
+
+    id: str
+    principal: str
+    kind: str
+    roles: tuple[str, ...]
+    secret_hash: str
+    created_at: Micros
+    expires_at: Micros | None = None
+    revoked_at: Micros | None = None
+    scope: JsonObject = field(default_factory=dict[str, Json])
+
+
+class Store(Protocol):
+    """Every method may raise StoreUnavailable; methods that write return when the write is durable."""
+
+    async def start(self) -> None:
+        """Open, migrate, and take the chain up where it ended. Refuses a database of a newer version."""
+        ...
+
+    async def close(self) -> None:
+        """Write what is queued, then let go."""
+        ...
+
+    async def write(self, activities: Sequence[Activity]) -> None:
+        """Write activities and their log entries in one transaction, and return when they are durable."""
+        ...
+
+    def write_soon(self, activities: Sequence[Activity]) -> None:
+        """Queue the same without waiting, in order with everything else. Raises when the queue is full or broken."""
+        ...
+
+    async def list_activities(self, wanted: ActivityFilter) -> ActivityPage:
+        """Activities that match, newest first. A cursor that was not ours is refused with ValueError."""
+        ...
+
+    async def get_activity(self, activity_id: str) -> Activity | None:
+        """One activity, by its id."""
+        ...
+
+    async def open_activities(self) -> Sequence[Activity]:
+        """Calls that were sent and have no outcome, or were received and never finished: what a crash left behind."""
+        ...
+
+    async def log_entries(self, after: int, limit: int) -> Sequence[LogEntry]:
+        """Entries of this gateway's chain in order, beginning after a sequence number."""
+        ...
+
+    async def add_token(self, token: Token, why: Activity) -> None:
+        """Add a token, and the activity that tells of it, in one transaction."""
+        ...
+
+    async def list_tokens(self) -> Sequence[Token]:
+        """All tokens, revoked ones included, oldest first."""
+        ...
+
+    async def revoke_token(self, token_id: str, at: Micros, why: Activity) -> bool:
+        """Revoke a token once; False when there is none or it was revoked before, and then nothing is written."""
+        ...
