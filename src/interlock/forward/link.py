@@ -1,9 +1,9 @@
 """What a link to one upstream can do, whatever it runs over.
 
 A link carries JSON-RPC messages and nothing else: it knows no tools, no policy and no protocol era. It gives every
-request an id of its own, so that two callers who chose the same id never meet, and it bounds everything that comes back,
-because what an upstream says is untrusted. Params and results travel as bytes: what was digested is what is sent, and
-fields that we do not know survive.
+request an id of its own, so that two callers who chose the same id never meet, and it bounds everything that comes
+back, because what an upstream says is untrusted. Params and results travel as bytes: what was digested is what is sent,
+and fields that we do not know survive.
 
 INVARIANT: a link never sends a request twice unless it knows that not one byte of the first attempt left.
 """
@@ -73,11 +73,11 @@ class Link(Protocol):
         method: str,
         params: bytes,
         *,
-        timeout: float,
+        seconds: float,
         name: str | None = None,
         listener: Listener | None = None,
     ) -> Answer:
-        """Send a request and wait for its answer, at most `timeout` seconds.
+        """Send a request and wait for its answer, at most so many seconds.
 
         `params` is the JSON text of an object. `name` is the tool, prompt or resource it is about, for transports that
         mirror it in a header. `listener` gets the progress of this request: when it is given, the link adds a progress
