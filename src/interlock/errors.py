@@ -188,6 +188,12 @@ CALL_TOOL_GONE = Message(
     "intent.operation_type. See retrieve_tools for annotations and recommendations.",
     "Call the variant that retrieve_tools gives as call_with.",
 )
+NOT_EXPOSED = Message(
+    Code.UNKNOWN_TOOL,
+    "Tool '{tool}' not found. Tools of servers are called through call_tool_read, call_tool_write or "
+    "call_tool_destructive.",
+    "Use retrieve_tools to find it, then call it with the variant given as call_with.",
+)
 UNKNOWN_TOOL = Message(
     Code.UNKNOWN_TOOL,
     "Tool '{tool}' not found.{suggestion}",
@@ -292,6 +298,11 @@ ALREADY_RESOLVED = Message(
     Code.ALREADY_RESOLVED,
     "approval already resolved",
     "It was {status} by {approver}; nothing is left to answer.",
+)
+NO_DESK = Message(
+    Code.DENIED,
+    "Tool '{tool}' needs approval, and this gateway has nobody to ask yet.",
+    "An operator can allow it with a rule; `interlock rule explain {tool}` says why it is held.",
 )
 QUOTA = Message(
     Code.QUOTA,

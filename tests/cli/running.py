@@ -28,8 +28,8 @@ class Outcome:
 
     @property
     def lines(self) -> list[str]:
-        """The lines on stdout, without the blanks that fill a table's last column."""
-        return [line.rstrip() for line in self.out.splitlines()]
+        """The lines on stdout."""
+        return self.out.splitlines()
 
 
 class Interlock(Protocol):
@@ -69,6 +69,60 @@ def run_process(*words: str, stdin: str = "", **changed: str) -> Outcome:
         timeout=60,
     )
     return Outcome(done.returncode, done.stdout, done.stderr)
+
+
+def run_into_a_closed_pipe(*words: str, **changed: str) -> Outcome:
+    """Run the command in a process of its own whose reader has gone away before the first byte."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    try:
+        done = subprocess.run(
+            [*COMMAND, *words],
+            stdout=writer,
+            stderr=subprocess.PIPE,
+            encoding="utf-8",
+            env=environment(**changed),
+            check=False,
+            timeout=60,
+        )
+    finally:
+        os.close(writer)
+    return Outcome(done.returncode, "", done.stderr)
+
+
+def run_into_head(*words: str) -> Outcome:
+    """`interlock … | head -1`: what head printed, and how the command itself ended."""
+    with subprocess.Popen(
+        [*COMMAND, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8", env=environment()
+    ) as command:
+        assert command.stdout is not None
+        assert command.stderr is not None
+        head = subprocess.run(
+            ["/usr/bin/env", "head", "-1"],
+            stdin=command.stdout,
+            stdout=subprocess.PIPE,
+            encoding="utf-8",
+            check=True,
+            timeout=60,
+        )
+        command.stdout.close()
+        err = command.stderr.read()
+    return Outcome(command.returncode, head.stdout, err)
+
+
+def run_into_a_full_disk(*words: str) -> Outcome:
+    """Run the command in a process of its own that cannot write its output."""
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [*COMMAND, *words],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            encoding="utf-8",
+            env=environment(),
+            check=False,
+            timeout=60,
+        )
+    return Outcome(done.returncode, "", done.stderr)
 
 
 def configure(text: str) -> None:

@@ -13,7 +13,7 @@ from interlock.cli.command import (
     run_verb,
     unknown_word,
 )
-from interlock.errors import Exit
+from interlock.errors import Code, Exit, InterlockError, Reason
 from tests.cli.running import Interlock, configure
 
 
@@ -72,9 +72,21 @@ def test_help_of_a_noun_lines_up_its_verbs() -> None:
     )
 
 
-def test_hidden_characters_of_an_unknown_word_are_shown(capsys: pytest.CaptureFixture[str]) -> None:
-    assert unknown_word("interlock", "t\x1b[2Jo\u202eol\n", ["tool"]) is Exit.USAGE
-    assert capsys.readouterr().err.splitlines()[0] == ("interlock: unknown command 't<U+001B>[2Jo<U+202E>ol<U+000A>'")
+@pytest.mark.parametrize(
+    ("given", "hint"),
+    [("tol", "Did you mean `interlock tool`?"), ("zzz", "Commands: tool, rule.")],
+)
+def test_an_unknown_word_is_an_error_with_the_nearest_word_or_all_of_them(given: str, hint: str) -> None:
+    error = unknown_word("interlock", given, ["tool", "rule"])
+    assert error.reason == Reason(f"unknown command '{given}'", Code.BAD_REQUEST, hint)
+
+
+def test_bad_options_are_an_error_like_any_other() -> None:
+    with pytest.raises(InterlockError) as caught:
+        run_verb("interlock look", verb(), [])
+    assert caught.value.reason == Reason(
+        "the following arguments are required: thing", Code.BAD_REQUEST, "See `interlock look --help`."
+    )
 
 
 @pytest.mark.parametrize(
@@ -92,7 +104,23 @@ def test_bad_options_are_told_on_stderr_with_the_way_to_help(
     il: Interlock, words: tuple[str, ...], problem: str, prog: str
 ) -> None:
     done = il(*words)
-    assert (done.exit, done.out, done.err) == (2, "", f"interlock: {problem}\n  See `{prog} --help`.\n")
+    assert (done.exit, done.out, done.err) == (2, "", f"{problem}\n  See `{prog} --help`.\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "problem", "prog"),
+    [
+        (("run-tool", "--json"), "the following arguments are required: NAME", "interlock run-tool"),
+        (("rule", "test", "--json"), "the following arguments are required: --tool", "interlock rule test"),
+        (("config", "show", "--json", "--nope"), "unrecognized arguments: --nope", "interlock config show"),
+    ],
+)
+def test_with_json_bad_options_are_a_coded_error_on_stdout_too(
+    il: Interlock, words: tuple[str, ...], problem: str, prog: str
+) -> None:
+    done = il(*words)
+    assert (done.exit, done.err) == (2, f"{problem}\n  See `{prog} --help`.\n")
+    assert done.json == {"error": {"code": "BAD_REQUEST", "message": problem, "fix": f"See `{prog} --help`."}}
 
 
 @pytest.mark.parametrize(
@@ -101,12 +129,12 @@ def test_bad_options_are_told_on_stderr_with_the_way_to_help(
 def test_a_word_that_is_no_choice_is_refused_with_the_choices(il: Interlock, option: str, value: str) -> None:
     done = il("rule", "test", "--tool", "a:b", option, value)
     assert (done.exit, done.out) == (2, "")
-    assert done.err.startswith(f"interlock: argument {option}: invalid choice: '{value}' (choose from ")
+    assert done.err.startswith(f"argument {option}: invalid choice: '{value}' (choose from ")
 
 
 def test_an_option_must_be_written_out(il: Interlock) -> None:
     done = il("config", "show", "--jso")
-    assert (done.exit, done.err.splitlines()[0]) == (2, "interlock: unrecognized arguments: --jso")
+    assert (done.exit, done.err.splitlines()[0]) == (2, "unrecognized arguments: --jso")
 
 
 def test_the_file_of_the_option_is_the_one_that_is_read(il: Interlock) -> None:

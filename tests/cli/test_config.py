@@ -36,6 +36,11 @@ def rows(done: Outcome) -> dict[str, tuple[str, str]]:
         ("record.keep_days", "90"),
         ("servers", "{}"),
         ("route_rules", "[]"),
+        ("default_workspace", "null"),
+        ("limits.calls_per_minute", "null"),
+        ("identity.jwt", "null"),
+        ("notices.command", "null"),
+        ("lab.max_calls", "null"),
         ("lab.execute_destructive", "false"),
         ("lab.call_delay", "100ms"),
     ],
@@ -55,6 +60,12 @@ def test_every_default_is_shown_as_one(il: Interlock, setting: str, value: str) 
         ("hold.answer_after", "never", "interlock.yaml:2:22"),
         ("servers.a.args[1]", "server", "interlock.yaml:3:40"),
         ("servers.a.trusted", "false", "default"),
+        ("servers.a.url", "null", "default"),
+        ("hold.clients.claude-code", "280s", "default"),
+        ("hold.clients.cursor", "5s", "interlock.yaml:2:47"),
+        ("record.wait", "all", "environment INTERLOCK_RECORD"),
+        ("record.keep_days", "90", "default"),
+        ("lab.concurrency", "2", "default"),
         ("servers.a.call_timeout", "90s", "interlock.yaml:3:63"),
         ("route_rules[0].tool_pattern[0]", "a__*", "interlock.yaml:5:19"),
         ("route_rules[0].args.amount.gt", "100", "interlock.yaml:6:25"),
@@ -65,14 +76,16 @@ def test_each_setting_is_shown_with_its_origin(
 ) -> None:
     configure(
         "posture: open\n"
-        "hold: {answer_after: never}\n"
+        "hold: {answer_after: never, clients: {cursor: 5s}}\n"
         "servers: {a: {command: npx, args: [-y, server], call_timeout: 90s}}\n"
         "route_rules:\n"
         "  - tool_pattern: a__*\n"
         "    args: {amount: {gt: 100}}\n"
         "    id: r\n"
+        "lab: {}\n"
     )
     monkeypatch.setenv("INTERLOCK_LISTEN__PORT", "80")
+    monkeypatch.setenv("INTERLOCK_RECORD", "{wait: all}")
     assert rows(il("config", "show"))[setting] == (value, origin)
 
 
@@ -85,6 +98,16 @@ def test_settings_and_origins_in_json(il: Interlock) -> None:
     assert (done.json["settings"]["posture"], done.json["origins"]["posture"]) == ("strict", "interlock.yaml:1:10")
     assert done.json["settings"]["servers"]["a"]["call_timeout"] == "1500ms"
     assert done.json["origins"]["servers.a.call_timeout"] == "interlock.yaml:2:41"
+
+
+def test_what_is_not_set_is_null_in_json_too(il: Interlock) -> None:
+    done = il("config", "show", "--json")
+    assert (done.json["settings"]["lab"]["max_calls"], done.json["origins"]["lab.max_calls"]) == (None, "default")
+
+
+def test_no_row_of_the_settings_ends_in_blanks(il: Interlock) -> None:
+    configure(SETTINGS)
+    assert [line for line in il("config", "show").lines if line != line.rstrip()] == []
 
 
 def test_json_says_that_there_is_no_file(il: Interlock) -> None:
@@ -102,6 +125,7 @@ _SECRETS = """\
 store: postgresql://interlock:hunter2@db/interlock
 servers:
   a: {command: x, env: {TOKEN: hunter2, PREFIXED: "hunter2 ${env:A}", NAMED: "${env:A}"}}
+  c: {command: x, args: [-y, srv, --token, hunter2, --api-key, hunter2, "--password=hunter2", -v, plain]}
   b: {url: "https://user:hunter2@x/mcp", headers: {Authorization: "Bearer hunter2", X-Named: "${keyring:b}"}}
 auth_scopes: {gh: {env: {TOKEN: hunter2}, headers: {Cookie: hunter2, X-Named: "${file:/run/gh}"}}}
 notices:
@@ -125,6 +149,13 @@ def test_no_secret_is_shown(il: Interlock, words: tuple[str, ...]) -> None:
         ("servers.a.env.TOKEN", "[redacted]"),
         ("servers.a.env.PREFIXED", "[redacted]"),
         ("servers.a.env.NAMED", "${env:A}"),
+        ("servers.c.args[1]", "srv"),
+        ("servers.c.args[2]", "--token"),
+        ("servers.c.args[3]", "[redacted]"),
+        ("servers.c.args[4]", "--api-key"),
+        ("servers.c.args[5]", "[redacted]"),
+        ("servers.c.args[6]", "[redacted flag]"),
+        ("servers.c.args[8]", "plain"),
         ("servers.b.url", "[redacted url-password]x/mcp"),
         ("servers.b.headers.Authorization", "[redacted]"),
         ("servers.b.headers.X-Named", "${keyring:b}"),
@@ -180,7 +211,7 @@ def test_every_problem_of_a_bad_file_is_told_on_a_line_of_its_own(il: Interlock)
     assert (done.exit, done.out) == (2, "")
     assert done.err.splitlines() == [
         "interlock.yaml:1:1: unknown key 'postur'; did you mean 'posture'?",
-        "interlock.yaml:2:16: listen.port is '80'; it must be a whole number",
+        "interlock.yaml:2:16: listen.port is a text; it must be a whole number",
         "  Mend the configuration; `interlock config validate` checks it again. Nothing was started.",
     ]
 
@@ -190,6 +221,20 @@ def test_what_is_hidden_in_a_bad_value_is_shown(il: Interlock) -> None:
     assert il("config", "validate").err.startswith(
         "interlock.yaml:1:10: posture is 'st<U+001B>[31mrict<U+202E>'; it must be "
     )
+
+
+def test_with_json_every_problem_of_a_bad_file_is_in_a_list(il: Interlock) -> None:
+    configure("postur: strict\nlisten: {port: '80'}\n")
+    done = il("config", "validate", "--json")
+    problems = [
+        "interlock.yaml:1:1: unknown key 'postur'; did you mean 'posture'?",
+        "interlock.yaml:2:16: listen.port is a text; it must be a whole number",
+    ]
+    fix = "Mend the configuration; `interlock config validate` checks it again. Nothing was started."
+    assert done.exit == 2
+    assert done.json == {
+        "error": {"code": "BAD_REQUEST", "message": "\n".join(problems), "fix": fix, "problems": problems}
+    }
 
 
 def test_a_misspelt_variable_is_refused(il: Interlock, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -214,4 +259,9 @@ def test_a_process_of_its_own_reads_its_variables() -> None:
 
 def test_the_schema_is_printed_on_stdout_and_nothing_else(il: Interlock) -> None:
     done = il("config", "schema")
+    assert (done.exit, done.json, done.err) == (0, json_schema(), "")
+
+
+def test_the_schema_is_json_with_or_without_asking_for_it(il: Interlock) -> None:
+    done = il("config", "schema", "--json")
     assert (done.exit, done.json, done.err) == (0, json_schema(), "")

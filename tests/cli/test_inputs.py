@@ -41,13 +41,50 @@ def test_any_json_is_read(value: object) -> None:
         ("[Infinity]", "it is not valid JSON: Infinity is no JSON number"),
         ("[-Infinity]", "it is not valid JSON: -Infinity is no JSON number"),
         ("[" * 100_000 + "]" * 100_000, "it is nested too deeply"),
+        ("[1e999]", "it is not valid JSON: 1e999 is too large for a number"),
+        ('{"a": -1.5E+400}', "it is not valid JSON: -1.5E+400 is too large for a number"),
     ],
-    ids=["nothing", "quotes", "rest", "twice", "twice inside", "nan", "infinity", "minus infinity", "depth"],
+    ids=[
+        "nothing",
+        "quotes",
+        "rest",
+        "twice",
+        "twice inside",
+        "nan",
+        "infinity",
+        "minus infinity",
+        "depth",
+        "too large",
+        "too small",
+    ],
 )
 def test_what_is_not_strict_json_is_refused(text: str, problem: str) -> None:
     with pytest.raises(InterlockError) as error:
         parse_json(text, "it")
     assert refusal(error) == Reason(problem, Code.BAD_REQUEST, _JSON_FIX)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [r'"\ud800"', r'{"a": "x\udfff"}', r'{"\ud83d": 1}', r'["\ude42\ud83d"]'],
+    ids=["low", "value", "key", "swapped"],
+)
+def test_half_a_surrogate_pair_is_refused_because_it_could_never_be_sent(text: str) -> None:
+    with pytest.raises(InterlockError) as error:
+        parse_json(text, "it")
+    fix = "Write characters beyond U+FFFF as a pair of escapes."
+    assert refusal(error) == Reason("it holds half a character", Code.BAD_REQUEST, fix)
+
+
+def test_a_whole_surrogate_pair_is_a_character() -> None:
+    assert parse_json(r'"\ud83d\ude42"', "it") == "🙂"
+
+
+@pytest.mark.parametrize(
+    ("text", "number"), [("1e308", 1e308), ("1e-999", 0.0), ("12345678901234567890", 12345678901234567890)]
+)
+def test_a_number_that_can_be_held_is_read(text: str, number: float) -> None:
+    assert parse_json(text, "it") == number
 
 
 def test_an_object_is_read() -> None:
@@ -170,7 +207,9 @@ def test_an_argument_without_an_equals_sign_is_refused() -> None:
 def test_an_argument_without_a_name_is_refused(text: str) -> None:
     with pytest.raises(InterlockError) as error:
         parse_arg(text)
-    assert (refusal(error).code, refusal(error).fix) == (Code.BAD_REQUEST, "Write --arg key=value.")
+    assert refusal(error) == Reason(
+        f"--arg '{text}' has no name before the '='", Code.BAD_REQUEST, "Write --arg key=value."
+    )
 
 
 def test_an_argument_given_twice_is_refused() -> None:

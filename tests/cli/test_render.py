@@ -8,8 +8,17 @@ import unicodedata
 
 import pytest
 
-from interlock.cli.render import print_error, print_json, print_lines, print_table, reason_as_json, visible
-from interlock.errors import BLOCKED_UNKNOWN, DENIED, SELF_APPROVAL, Exit, Reason
+from interlock.cli.render import (
+    counted,
+    print_error,
+    print_json,
+    print_lines,
+    print_problems,
+    print_table,
+    reason_as_json,
+    visible,
+)
+from interlock.errors import BLOCKED_UNKNOWN, DENIED, SELF_APPROVAL, ConfigError, Exit, Reason
 from tests.cli.running import COMMAND, environment
 
 TRICKS = "a\x1b[31mb\u202ec\u200bd\x07e\r\nf\u2028g\x9bh\ue000i\udcffj\tk\x7f\ufeffl\u2066\U000e0041"
@@ -48,6 +57,21 @@ def test_no_character_without_width_is_printed(char: str) -> None:
     assert visible(char) == f"<U+{ord(char):04X}>", unicodedata.name(char)
 
 
+@pytest.mark.parametrize("code", [0xA0, 0x1680, *range(0x2000, 0x200B), 0x202F, 0x205F, 0x3000])
+def test_no_space_but_the_plain_one_is_printed(code: int) -> None:
+    assert visible(f"a {chr(code)}b") == f"a <U+{code:04X}>b", unicodedata.name(chr(code))
+
+
+@pytest.mark.parametrize("char", "\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
+def test_no_letter_or_mark_that_looks_like_nothing_is_printed(char: str) -> None:
+    assert visible(char) == f"<U+{ord(char):04X}>", unicodedata.name(char)
+
+
+@pytest.mark.parametrize("code", [*range(0xFE00, 0xFE10), 0xE0100, 0xE0101, 0xE01EE, 0xE01EF])
+def test_no_variation_selector_is_printed(code: int) -> None:
+    assert visible(f"a{chr(code)}") == f"a<U+{code:04X}>"
+
+
 # Printing -------------------------------------------------------------------------------------------------------
 
 
@@ -66,11 +90,16 @@ def test_json_is_ascii_and_says_exactly_what_was_given(capsys: pytest.CaptureFix
 
 def test_a_table_lines_up_and_its_cells_are_made_safe(capsys: pytest.CaptureFixture[str]) -> None:
     print_table(("NAME", "CLASS"), [("a\x1bb", "read-only"), ("long_name", "dangerous")])
-    assert [line.rstrip() for line in capsys.readouterr().out.splitlines()] == [
+    assert capsys.readouterr().out.splitlines() == [
         "NAME        CLASS",
         "a<U+001B>b  read-only",
         "long_name   dangerous",
     ]
+
+
+def test_no_line_of_a_table_ends_in_blanks(capsys: pytest.CaptureFixture[str]) -> None:
+    print_table(("NAME", "TEXT", "AT"), [("a", "b", ""), ("", "", ""), ("long name", "long text", "here")])
+    assert [line for line in capsys.readouterr().out.splitlines() if line != line.rstrip()] == []
 
 
 def test_a_table_is_never_cut_where_there_is_no_terminal(capsys: pytest.CaptureFixture[str]) -> None:
@@ -85,7 +114,7 @@ def test_markup_in_a_cell_is_only_text(capsys: pytest.CaptureFixture[str]) -> No
 
 def test_a_table_without_rows_is_its_heading(capsys: pytest.CaptureFixture[str]) -> None:
     print_table(("NAME", "CLASS"), [])
-    assert capsys.readouterr().out.split() == ["NAME", "CLASS"]
+    assert capsys.readouterr().out == "NAME  CLASS\n"
 
 
 # Errors ---------------------------------------------------------------------------------------------------------
@@ -138,6 +167,40 @@ def test_hidden_characters_in_an_error_are_shown(capsys: pytest.CaptureFixture[s
     )
 
 
+def test_a_line_break_in_an_error_makes_no_second_line(capsys: pytest.CaptureFixture[str]) -> None:
+    print_error(Reason("one\ntwo\r\n", None, "three\nfour\u2028"), as_json=False)
+    assert capsys.readouterr().err == "one<U+000A>two<U+000D><U+000A>\n  three<U+000A>four<U+2028>\n"
+
+
+def test_problems_of_the_configuration_are_a_line_each_and_one_way_out(capsys: pytest.CaptureFixture[str]) -> None:
+    assert print_problems(ConfigError(("a:1:1: one\x1b\ntwo", "a:2:2: three")), as_json=False) is Exit.USAGE
+    assert capsys.readouterr() == (
+        "",
+        "a:1:1: one<U+001B><U+000A>two\n"
+        "a:2:2: three\n"
+        "  Mend the configuration; `interlock config validate` checks it again. Nothing was started.\n",
+    )
+
+
+def test_problems_of_the_configuration_as_json_are_a_list_beside_the_message(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    print_problems(ConfigError(("a:1:1: one\x1b", "a:2:2: two")), as_json=True)
+    assert json.loads(capsys.readouterr().out) == {
+        "error": {
+            "code": "BAD_REQUEST",
+            "message": "a:1:1: one\x1b\na:2:2: two",
+            "fix": "Mend the configuration; `interlock config validate` checks it again. Nothing was started.",
+            "problems": ["a:1:1: one\x1b", "a:2:2: two"],
+        }
+    }
+
+
+@pytest.mark.parametrize(("number", "text"), [(0, "0 rules"), (1, "1 rule"), (2, "2 rules")])
+def test_one_thing_is_counted_in_the_singular(number: int, text: str) -> None:
+    assert counted(number, "rule") == text
+
+
 def test_an_explanation_has_neither_code_nor_fix_in_json() -> None:
     assert reason_as_json(Reason("because")) == {"code": None, "message": "because", "fix": ""}
 
@@ -172,6 +235,15 @@ def test_classes_are_coloured_on_a_terminal() -> None:
 
 def test_no_colour_is_used_when_the_user_asked_for_none() -> None:
     assert not _COLOUR.search(on_a_terminal(NO_COLOR="1"))
+
+
+@pytest.mark.parametrize("variable", ["NO_COLOR", "FORCE_COLOR", "TTY_COMPATIBLE", "CLICOLOR_FORCE"])
+def test_no_variable_brings_an_escape_sequence_to_where_there_is_no_terminal(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, variable: str
+) -> None:
+    monkeypatch.setenv(variable, "1")
+    print_table(("CLASS",), [("dangerous",)])
+    assert capsys.readouterr().out == "CLASS\ndangerous\n"
 
 
 def test_no_escape_sequence_is_written_where_there_is_no_terminal(capsys: pytest.CaptureFixture[str]) -> None:

@@ -150,6 +150,11 @@ def test_a_class_on_the_command_line_comes_before_an_override(il: Interlock) -> 
             "--args-json is not valid JSON: key 'a' stands twice in one object\n"
             "  Check quotes and commas; `python3 -m json.tool` points at the place.\n",
         ),
+        (
+            ("--tool", "db:x", "--args-json", '{"amount": 1e999}'),
+            "--args-json is not valid JSON: 1e999 is too large for a number\n"
+            "  Check quotes and commas; `python3 -m json.tool` points at the place.\n",
+        ),
     ],
 )
 def test_a_question_that_cannot_be_answered_is_a_usage_error(
@@ -158,6 +163,26 @@ def test_a_question_that_cannot_be_answered_is_a_usage_error(
     configure(_CONFIG)
     done = il("rule", "test", *options)
     assert (done.exit, done.out, done.err) == (2, "", error)
+
+
+def test_with_json_a_question_that_cannot_be_answered_is_a_coded_error(il: Interlock) -> None:
+    configure(_CONFIG)
+    done = il("rule", "test", "--tool", "githb-mcp:x", "--json")
+    assert done.exit == 2
+    assert done.json == {
+        "error": {
+            "code": "NOT_FOUND",
+            "message": "server 'githb-mcp' not found. Did you mean 'github-mcp'?",
+            "fix": "List what there is and use its exact name.",
+        }
+    }
+
+
+def test_half_a_surrogate_pair_in_an_argument_is_a_usage_error(il: Interlock) -> None:
+    configure(_CONFIG)
+    done = il("rule", "test", "--tool", "db:x", "--args-json", r'{"sql": "\ud800"}')
+    assert (done.exit, done.out) == (2, "")
+    assert done.err.startswith("--args-json holds half a character")
 
 
 def test_what_is_hidden_in_a_tool_or_caller_is_shown(il: Interlock) -> None:
@@ -190,9 +215,9 @@ def test_a_tool_is_explained_by_evidence_rules_in_order_and_posture(il: Interloc
         "",
         "The first of these rules that matches a call decides it:",
         "  1. deny by 'robots' (priority -1), when caller is bot-*",
-        "  2. hold by 'acme' (priority 5), when workspace is ws; argument repo acme/*",
+        "  2. hold by 'acme' (priority 5), when argument repo matches \"acme/*\"",
         "  3. hold by 'issues' (priority 0), when always",
-        "  4. allow by 'ci' (priority 0), when class is write-capable; operation is write; caller is ci-*",
+        "  4. allow by 'ci' (priority 0), when operation is write; caller is ci-*",
         "Otherwise posture guarded says allow.",
     ]
 
@@ -217,9 +242,94 @@ def test_an_overridden_tool_is_explained_with_all_its_evidence(il: Interlock) ->
     ]
 
 
-def test_a_rule_that_decides_nothing_is_not_explained(il: Interlock) -> None:
-    configure("servers: {a: {command: x}}\nroute_rules: [{id: nothing}]")
-    assert "No rule is about this tool." in il("rule", "explain", "a:x").lines
+_SITUATIONS = """\
+servers: {a: {command: x, namespace: n}, b: {command: y}}
+workspaces: [{id: here, path: /here}, {id: there, path: /there}]
+default_workspace: here
+route_rules:
+"""
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "{id: r}",
+        "{id: r, requires_approval: false}",
+        "{id: r, effect: deny, server_id: b}",
+        "{id: r, effect: deny, tool_pattern: 'n__create_*'}",
+        "{id: r, effect: deny, tool_pattern: 'a__delete_*'}",
+        "{id: r, effect: deny, safety_class: [read-only, write-capable]}",
+        "{id: r, effect: deny, workspace_id: there}",
+    ],
+    ids=[
+        "no effect",
+        "no approval",
+        "other server",
+        "other tool",
+        "id for namespace",
+        "other class",
+        "other workspace",
+    ],
+)
+def test_a_rule_that_could_not_decide_this_tool_here_is_left_out(il: Interlock, rule: str) -> None:
+    configure(f"{_SITUATIONS}  - {rule}\n")
+    assert il("rule", "explain", "a:delete_x", "--json").json["rules"] == []
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "{id: r, effect: deny}",
+        "{id: r, requires_approval: true}",
+        "{id: r, effect: deny, server_id: 'a*'}",
+        "{id: r, effect: deny, tool_pattern: ['n__create_*', 'n:delete_*']}",
+        "{id: r, effect: deny, safety_class: dangerous}",
+        "{id: r, effect: deny, workspace_id: here}",
+        "{id: r, effect: deny, operation_type: read}",
+        "{id: r, effect: deny, caller: ci}",
+        "{id: r, effect: deny, args: {path: {absent: true}}}",
+    ],
+)
+def test_a_rule_that_could_decide_some_call_of_this_tool_is_listed(il: Interlock, rule: str) -> None:
+    configure(f"{_SITUATIONS}  - {rule}\n")
+    assert [each["id"] for each in il("rule", "explain", "a:delete_x", "--json").json["rules"]] == ["r"]
+
+
+def test_another_workspace_has_other_rules(il: Interlock) -> None:
+    configure(f"{_SITUATIONS}  - {{id: r, effect: deny, workspace_id: there}}\n")
+    report = il("rule", "explain", "a:delete_x", "--workspace", "there", "--json").json
+    assert [each["id"] for each in report["rules"]] == ["r"]
+
+
+@pytest.mark.parametrize(
+    ("matcher", "shown"),
+    [
+        ("'acme/*'", '"acme/*"'),
+        ("{gt: 100}", '{"gt":100}'),
+        ("[a, 5, null, true]", '["a",5,null,true]'),
+        ("{not: {matches: '(?i)drop'}}", '{"not":{"matches":"(?i)drop"}}'),
+    ],
+)
+def test_what_a_rule_asks_of_an_argument_is_shown_as_json(il: Interlock, matcher: str, shown: str) -> None:
+    configure(
+        f"servers: {{a: {{command: x}}}}\nroute_rules: [{{id: r, effect: deny, args: {{'items[*].x': {matcher}}}}}]"
+    )
+    assert f"  1. deny by 'r' (priority 0), when argument items[*].x matches {shown}" in (
+        il("rule", "explain", "a:x").lines
+    )
+
+
+def test_posture_observe_is_explained_by_what_it_does_to_held_calls(il: Interlock) -> None:
+    configure("servers: {a: {command: x}}\nposture: observe")
+    assert il("rule", "explain", "a:delete_x").lines[-2:] == [
+        "Otherwise posture observe says allow.",
+        "Posture observe lets held calls pass and records that they would have been held.",
+    ]
+
+
+def test_no_other_posture_is_explained_further(il: Interlock) -> None:
+    configure("servers: {a: {command: x}}\nposture: strict")
+    assert il("rule", "explain", "a:delete_x").lines[-1] == "Otherwise posture strict says hold."
 
 
 def test_the_explanation_in_json(il: Interlock) -> None:
@@ -234,7 +344,7 @@ def test_the_explanation_in_json(il: Interlock) -> None:
         "tool": "a:delete_x",
         "safety_class": "dangerous",
         "class_source": "name",
-        "evidence": [{"source": "name", "says": "dangerous", "detail": "'delete'"}],
+        "evidence": [{"source": "name", "says": "dangerous", "detail": "'delete'", "decided": True}],
         "rules": [{"id": "r", "effect": "hold", "priority": 3, "when": ["caller is ci-*"]}],
         "posture": "strict",
         "posture_says": "hold",
@@ -277,7 +387,7 @@ route_rules:
                 (
                     "lost",
                     "unreachable-workspace",
-                    "no caller can be in workspace 'adrift': it has no path and is not the default",
+                    "workspace 'adrift' has no path and is no default: only a token can put a caller there",
                 )
             ],
         ),
@@ -320,8 +430,29 @@ def test_findings_are_a_table_for_people(il: Interlock) -> None:
     configure(f"{_LINTED}  [{{id: nothing}}]\n")
     done = il("rule", "lint")
     assert (done.exit, done.err) == (20, "")
-    assert done.lines[0].split() == ["RULE", "FINDING", "WHAT", "IS", "WRONG", "AT"]
-    assert done.lines[1].startswith("nothing  decides-nothing  it has neither an effect nor requires_approval: true  ")
+    assert done.lines == [
+        "RULE     FINDING          WHAT IS WRONG                                         AT",
+        "nothing  decides-nothing  it has neither an effect nor requires_approval: true  interlock.yaml:4:9",
+    ]
+
+
+def test_findings_come_in_the_order_of_the_file_each_with_its_position(il: Interlock) -> None:
+    configure(
+        f"{_LINTED}"
+        "  - {id: zebra, priority: -5}\n"
+        "  - effect: hold\n"
+        "    id: lost\n"
+        "    workspace_id: adrift\n"
+        "  - {id: narrow, tool_pattern: github__x, effect: allow}\n"
+        "  - {effect: hold, tool_pattern: 'github__*', id: wide, priority: 7}\n"
+        "  - {id: apple, priority: 9}\n"
+    )
+    assert [(each["rule_id"], each["code"], each["at"]) for each in il("rule", "lint", "--json").json] == [
+        ("zebra", "decides-nothing", "interlock.yaml:4:10"),
+        ("lost", "unreachable-workspace", "interlock.yaml:6:9"),
+        ("narrow", "shadowed", "interlock.yaml:8:10"),
+        ("apple", "decides-nothing", "interlock.yaml:10:10"),
+    ]
 
 
 def test_a_rule_from_the_environment_is_found_there(il: Interlock, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -349,7 +480,7 @@ def test_sound_rules_have_no_findings(il: Interlock) -> None:
         "  - {id: b, tool_pattern: 'github__delete_*', effect: deny}\n"
     )
     done = il("rule", "lint")
-    assert (done.exit, done.out, done.err) == (0, "2 rules, no findings.\n", "")
+    assert (done.exit, done.out, done.err) == (0, "No findings in 2 rules.\n", "")
 
 
 def test_no_findings_in_json_are_an_empty_list(il: Interlock) -> None:

@@ -5,7 +5,7 @@ import pytest
 from tests.cli.running import Interlock, configure
 
 _NOT_CHECKED = [
-    "whether the server has this tool, and its own safety_class metadata",
+    "whether a server has this tool, and its own safety_class metadata",
     "the arguments against the tool's input schema (values stay texts)",
     "freeze, quarantine and grants",
 ]
@@ -118,6 +118,7 @@ def test_what_is_hidden_in_a_name_is_shown(il: Interlock) -> None:
     ("words", "error"),
     [
         (("read_x", "--arg", "path"), "--arg 'path' has no '='\n  Write --arg key=value.\n"),
+        (("read_x", "--arg", "=x"), "--arg '=x' has no name before the '='\n  Write --arg key=value.\n"),
         (("read_x", "--arg", "a=1", "--arg", "a=2"), "--arg 'a' is given twice\n  Give each argument once.\n"),
         (("read_x", "--arg", "a\x1b"), "--arg 'a<U+001B>' has no '='\n  Write --arg key=value.\n"),
         ((":read_x",), "':read_x' is no tool name\n  Write it as server:tool, or as the bare tool name.\n"),
@@ -198,13 +199,83 @@ def test_a_dry_run_without_arguments_says_so(il: Interlock) -> None:
     assert "Args:     none" in il("run-tool", "read_x", "--dry-run").lines
 
 
-@pytest.mark.parametrize("config", ["", "servers: {a: {command: x}, b: {command: y}}"], ids=["no server", "two"])
-def test_a_dry_run_names_the_rules_as_not_checked_when_the_server_is_not_known(il: Interlock, config: str) -> None:
+@pytest.mark.parametrize(
+    ("words", "config", "shown"),
+    [
+        ("read_x", "", "read_x"),
+        ("read_x", "servers: {a: {command: x}, b: {command: y}}", "read_x"),
+        ("read_x", "servers: {a: {command: x}}", "a:read_x"),
+        ("a:read_x", "servers: {a: {command: x}, b: {command: y}}", "a:read_x"),
+        ("a:read_x", "", "a:read_x"),
+    ],
+    ids=["none configured", "two configured", "the only one", "named", "named without any"],
+)
+def test_a_dry_run_names_the_server_where_it_is_known(il: Interlock, words: str, config: str, shown: str) -> None:
     configure(config)
-    done = il("run-tool", "read_x", "--dry-run")
-    assert done.lines[0] == "Tool:     ?:read_x"
-    assert "  the class gate lets it pass" in done.lines
-    assert "  the rules, because it is not known which server has this tool" in done.lines
+    assert il("run-tool", words, "--dry-run").lines[0] == f"Tool:     {shown}"
+
+
+@pytest.mark.parametrize("config", ["", "servers: {a: {command: x}, b: {command: y}}"], ids=["none", "two"])
+def test_a_dry_run_in_json_has_no_server_where_none_is_known(il: Interlock, config: str) -> None:
+    configure(config)
+    assert il("run-tool", "read_x", "--dry-run", "--json").json["server"] is None
+
+
+def test_a_dry_run_over_several_servers_says_that_the_verdict_is_the_strictest(il: Interlock) -> None:
+    configure("servers: {a: {command: x}, b: {command: y}, c: {command: z}}")
+    assert il("run-tool", "read_x", "--dry-run", "--json").json["not_checked"] == [
+        *_NOT_CHECKED,
+        "which server has it: the verdict is the strictest over a, b, c",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("effects", "verdict", "rule_id"),
+    [
+        ({"a": "allow", "b": "hold", "c": "deny"}, "deny", "on-c"),
+        ({"a": "deny", "b": "hold", "c": "allow"}, "deny", "on-a"),
+        ({"a": "allow", "b": "hold"}, "hold", "on-b"),
+        ({"b": "allow"}, "allow", "entry"),
+    ],
+)
+def test_a_dry_run_without_a_known_server_reports_the_strictest_of_all(
+    il: Interlock, effects: dict[str, str], verdict: str, rule_id: str
+) -> None:
+    rules = "".join(f"  - {{id: on-{name}, server_id: {name}, effect: {each}}}\n" for name, each in effects.items())
+    configure(f"servers: {{a: {{command: x}}, b: {{command: y}}, c: {{command: z}}}}\nroute_rules:\n{rules}")
+    report = il("run-tool", "read_x", "--dry-run", "--json").json
+    assert (report["verdict"], report["rule_id"]) == (verdict, rule_id)
+
+
+@pytest.mark.parametrize(
+    ("rule", "verdict", "rule_id"),
+    [
+        ("{id: r, effect: deny}", "deny", "r"),
+        ("{id: r, effect: hold, args: {path: '/etc/*'}}", "hold", "r"),
+        ("{id: r, effect: deny, tool_pattern: '*__read_*'}", "deny", "r"),
+        ("{id: r, effect: deny, tool_pattern: 'github__*'}", "allow", "entry"),
+    ],
+)
+def test_a_dry_run_asks_the_rules_even_when_no_server_is_configured(
+    il: Interlock, rule: str, verdict: str, rule_id: str
+) -> None:
+    configure(f"route_rules:\n  - {rule}\n")
+    report = il("run-tool", "read_x", "--arg", "path=/etc/passwd", "--dry-run", "--json").json
+    assert (report["verdict"], report["rule_id"]) == (verdict, rule_id)
+
+
+def test_a_dry_run_takes_the_namespace_for_its_server(il: Interlock) -> None:
+    configure(
+        "servers: {github-mcp: {command: x, namespace: github}, db: {command: y}}\n"
+        "route_rules: [{id: r, server_id: github-mcp, tool_pattern: 'github__read_*', effect: deny}]\n"
+    )
+    report = il("run-tool", "github:read_x", "--dry-run", "--json").json
+    assert (report["server"], report["tool"], report["verdict"], report["rule_id"]) == (
+        "github-mcp",
+        "read_x",
+        "deny",
+        "r",
+    )
 
 
 def test_a_dry_run_of_a_misspelt_server_is_refused_with_a_suggestion(il: Interlock) -> None:

@@ -113,6 +113,21 @@ def test_rules_see_the_namespace_and_people_the_server(il: Interlock) -> None:
     assert (report["tool"], report["matching_rules"]) == ("github-mcp:get_x", ["by-namespace"])
 
 
+@pytest.mark.parametrize("words", [("test", "--tool"), ("explain",)], ids=["test", "explain"])
+@pytest.mark.parametrize("name", ["github-mcp:frobnicate", "github:frobnicate"])
+def test_a_tool_may_be_named_by_server_or_by_namespace(il: Interlock, words: tuple[str, ...], name: str) -> None:
+    configure(
+        "servers: {github-mcp: {command: x, namespace: github}, db: {command: y}}\n"
+        "overrides: {'github-mcp:frobnicate': read-only}\n"
+    )
+    report = il("rule", *words, name, "--json").json
+    assert (report["tool"], report["safety_class"], report["class_source"]) == (
+        "github-mcp:frobnicate",
+        "read-only",
+        "override",
+    )
+
+
 def test_a_tool_of_no_configured_server_is_refused(il: Interlock) -> None:
     done = il("rule", "explain", "a:x")
     assert (done.exit, done.out, done.err.splitlines()[0]) == (2, "", "server 'a' not found. None is configured.")

@@ -1,12 +1,14 @@
 """What one value by itself can be: durations, sizes, defaults, and the JSON Schema that editors use."""
 
+from collections.abc import Iterator
 from datetime import timedelta
-from typing import Any
+from typing import Any, cast
 
 import jsonschema_rs
 import pytest
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
+from interlock.config import tree
 from interlock.config.source import parse
 from interlock.config.tree import Settings, format_duration, json_schema, parse_duration, parse_size
 from tests.config.examples import RULES, SCALARS, SETTINGS
@@ -27,6 +29,9 @@ from tests.config.examples import RULES, SCALARS, SETTINGS
         ("15m", 900),
         ("2h", 7200),
         ("30d", 2_592_000),
+        ("3650d", 315_360_000),
+        (315_360_000, 315_360_000),
+        ("315360000000ms", 315_360_000),
         (timedelta(seconds=7), 7),
     ],
 )
@@ -36,16 +41,41 @@ def test_a_duration_is_a_number_of_seconds_or_says_its_unit(given: object, secon
 
 @pytest.mark.parametrize(
     "given",
-    [-1, "-1", "-5s", 1.5, "1.5s", "", "s", "5 s", " 5s", "5s ", "5S", "5w", "5sec", "never", True, None, [], {}],
+    [
+        -1,
+        "-1",
+        "-5s",
+        1.5,
+        "1.5s",
+        "",
+        "s",
+        "5 s",
+        " 5s",
+        "5s ",
+        "5S",
+        "5w",
+        "5sec",
+        "٣s",
+        "５s",
+        "²",
+        "never",
+        True,
+        None,
+        [],
+        {},
+    ],
 )
 def test_what_is_no_duration_is_refused_with_examples(given: object) -> None:
     with pytest.raises(ValueError, match=r'^must be a duration such as 300 \(seconds\), "100ms", "50s", "15m", "2h"'):
         parse_duration(given)
 
 
-def test_a_duration_of_thousands_of_years_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"^is too long$"):
-        parse_duration(10**13)
+@pytest.mark.parametrize(
+    "given", [315_360_001, "3651d", "315360001s", "315360000001ms", "87601h", 10**13, "9" * 14 + "d", "9" * 5_000 + "s"]
+)
+def test_a_duration_of_more_than_ten_years_is_refused(given: object) -> None:
+    with pytest.raises(ValueError, match=r"^must not be longer than ten years$"):
+        parse_duration(given)
 
 
 @pytest.mark.parametrize(
@@ -83,7 +113,9 @@ def test_a_size_is_a_number_of_bytes_or_says_its_unit(given: object, size: int) 
     assert parse_size(given) == size
 
 
-@pytest.mark.parametrize("given", [-1, "-4MiB", "4MB", "4mib", "4 MiB", "1.5MiB", 4.0, "", "MiB", True, None, []])
+@pytest.mark.parametrize(
+    "given", [-1, "-4MiB", "4MB", "4mib", "4 MiB", "1.5MiB", 4.0, "", "MiB", "٤MiB", True, None, []]
+)
 def test_what_is_no_size_is_refused_with_examples(given: object) -> None:
     with pytest.raises(ValueError, match=r'^must be a size such as 4194304 \(bytes\), "512KiB" or "4MiB"$'):
         parse_size(given)
@@ -184,6 +216,31 @@ def test_a_single_word_counts_as_a_list_of_one(key: str, word: str) -> None:
     assert rule.model_dump()[key] == [word]
 
 
+@pytest.mark.parametrize(
+    ("given", "clients"),
+    [
+        ({}, {"claude-code": timedelta(seconds=280)}),
+        ({"cursor": "5s"}, {"claude-code": timedelta(seconds=280), "cursor": timedelta(seconds=5)}),
+        ({"claude-code": "60s"}, {"claude-code": timedelta(seconds=60)}),
+        ({"claude-code": "never"}, {"claude-code": "never"}),
+    ],
+)
+def test_a_client_that_is_named_does_not_take_away_the_others_patience(
+    given: dict[str, str], clients: dict[str, object]
+) -> None:
+    assert Settings.model_validate({"hold": {"clients": given}}).hold.clients == clients
+
+
+@pytest.mark.parametrize("name", ["a", "0", "prod-writes", "Prod.Writes_2", "A" * 200])
+def test_a_rule_id_is_letters_digits_dots_underscores_and_dashes(name: str) -> None:
+    assert Settings.model_validate({"route_rules": [{"id": name}]}).route_rules[0].id == name
+
+
+@pytest.mark.parametrize("url", ["https://x", "http://127.0.0.1:8080/mcp?x=1#y", "https://user:pw@host/", "https://…"])
+def test_an_address_names_a_host(url: str) -> None:
+    assert Settings.model_validate({"servers": {"a": {"url": url}}}).servers["a"].url == url
+
+
 @pytest.mark.parametrize("port", [0, 65535])
 def test_a_port_may_be_anything_that_a_port_can_be(port: int) -> None:
     assert Settings.model_validate({"listen": {"port": port}}).listen.port == port
@@ -195,7 +252,7 @@ def test_a_store_is_sqlite_or_postgresql(store: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "value", ["${env:GH}", "${file:/run/gh}", "${keyring:gh}", "Bearer ${env:GH}", "${env:A}${env:B}", "$GH", ""]
+    "value", ["${env:GH}", "${file:/run/gh}", "${keyring:gh}", "Bearer ${env:GH}", "${env:A}${env:B}", "$GH", "{}", ""]
 )
 def test_a_value_may_hold_references_anywhere(value: str) -> None:
     settings = Settings.model_validate({"auth_scopes": {"gh": {"headers": {"Authorization": value}}}})
@@ -221,6 +278,10 @@ def test_the_schema_says_which_draft_it_is_written_in() -> None:
     jsonschema_rs.meta.validate(schema)
 
 
+def test_the_schema_is_called_like_the_file() -> None:
+    assert json_schema()["title"] == "interlock.yaml"
+
+
 def test_the_schema_names_every_setting() -> None:
     assert set(json_schema()["properties"]) == set(Settings.model_fields)
 
@@ -241,10 +302,21 @@ def test_the_schema_accepts_the_promised_examples(validator: jsonschema_rs.Valid
         "limits: {body: 4194304}",
         "limits: {body: 512KiB}",
         "record: {keep_days: null}",
+        "hold: {approvers: []}",
+        "hold: {max_grant: 0}",
+        "hold: {max_grant: 0s, answer_after: 0}",
+        "hold: {approval_timeout: 1, use_within: 1s}",
+        "lab: {call_delay: 0ms}",
+        "store: postgres://db/interlock",
         "route_rules: [{id: a, tool_pattern: [x, y], approvers: [humans]}]",
+        "route_rules: [{id: a, tool_pattern: x, approvers: humans}]",
+        "route_rules: [{id: a, safety_class: [dangerous, unknown], operation_type: [read, write]}]",
+        "route_rules: [{id: a, safety_class: dangerous, operation_type: destructive}]",
+        "route_rules: [{id: A.b_c-1, approval_timeout: 5m, max_grant: 0}]",
     ],
 )
 def test_the_schema_accepts_every_way_to_write_a_value(validator: jsonschema_rs.Validator, text: str) -> None:
+    Settings.model_validate(plain(text))
     assert validator.is_valid(plain(text))
 
 
@@ -260,10 +332,25 @@ def test_the_schema_accepts_every_way_to_write_a_value(validator: jsonschema_rs.
         "namespacing: 'yes'",
         "hold: {answer_after: soon}",
         "hold: {answer_after: -5}",
+        "hold: {answer_after: 1.5}",
+        "hold: {answer_after: ٣s}",
+        "hold: {clients: {x: soon}}",
         "hold: {approvals_needed: 0}",
         "hold: {approval_timeout: never}",
+        "hold: {approval_timeout: 0}",
+        "hold: {approval_timeout: 0s}",
+        "hold: {use_within: 0}",
+        "hold: {use_within: 00m}",
+        "hold: {approvers: ['']}",
         "limits: {body: 4MB}",
+        "store: mysql://db",
+        "store: sqlite3",
         "servers: [github]",
+        "servers: {github: {command: npx, namespace: Git}}",
+        "servers: {github: {command: npx, call_timeout: 0}}",
+        "servers: {github: {url: 'ftp://x'}}",
+        "servers: {github: {url: 'https://'}}",
+        "servers: {github: {url: 'https:///mcp'}}",
         "servers: {github: {comand: npx}}",
         "servers: {github: {command: npx, trusted: 1}}",
         "servers: {github: {command: npx, env: {TOKEN: 5}}}",
@@ -272,13 +359,88 @@ def test_the_schema_accepts_every_way_to_write_a_value(validator: jsonschema_rs.
         "route_rules: [{id: a, effect: ask}]",
         "route_rules: [{id: a, tool_patern: x}]",
         "route_rules: [{id: a, safety_class: [harmless]}]",
+        "route_rules: [{id: a, safety_class: harmless}]",
+        "route_rules: [{id: a, operation_type: look}]",
+        "route_rules: [{id: a, safety_class: []}]",
+        "route_rules: [{id: a, operation_type: []}]",
+        "route_rules: [{id: a, tool_pattern: []}]",
+        "route_rules: [{id: a, tool_pattern: ''}]",
+        "route_rules: [{id: a, approval_timeout: 0}]",
+        "route_rules: [{id: ''}]",
+        "route_rules: [{id: a b}]",
+        "route_rules: [{id: 'posture:guarded'}]",
+        "route_rules: [{id: -a}]",
         "overrides: {'github:x': harmless}",
         "lexicon: {harmless: [x]}",
         "identity: {jwt: {issuer: x}}",
+        "identity: {jwt: {issuer: x, audience: y, jwks_url: z}}",
+        "notices: {webhooks: [{url: x}]}",
         "notices: {webhooks: [{secret: x}]}",
         "[]",
         "posture",
     ],
 )
 def test_the_schema_refuses_what_the_loader_refuses(validator: jsonschema_rs.Validator, text: str) -> None:
+    with pytest.raises(ValidationError):
+        Settings.model_validate(plain(text))
     assert not validator.is_valid(plain(text))
+
+
+def schemas_with_a_default(schema: Any, path: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
+    """Every part of a schema that states a default, by its place."""
+    if isinstance(schema, dict):
+        members = cast("dict[str, Any]", schema)
+        if "default" in members:
+            yield path, members
+        for key, each in members.items():
+            if key != "default":
+                yield from schemas_with_a_default(each, f"{path}/{key}")
+    elif isinstance(schema, list):
+        for at, each in enumerate(cast("list[Any]", schema)):
+            yield from schemas_with_a_default(each, f"{path}/{at}")
+
+
+DEFAULTS = dict(schemas_with_a_default(json_schema()))
+
+
+def test_every_setting_that_may_be_left_out_states_its_default_in_the_schema() -> None:
+    assert set(DEFAULTS) >= {f"/properties/{name}" for name in Settings.model_fields}
+
+
+@pytest.mark.parametrize("path", DEFAULTS)
+def test_every_default_is_valid_under_the_schema_it_stands_in(path: str) -> None:
+    stands_in = jsonschema_rs.validator_for({**DEFAULTS[path], "$defs": json_schema()["$defs"]})
+    assert [str(error) for error in stands_in.iter_errors(DEFAULTS[path]["default"])] == []
+
+
+@pytest.mark.parametrize("name", Settings.model_fields)
+def test_every_default_of_a_setting_loads_as_that_default(name: str) -> None:
+    assert Settings.model_validate({name: json_schema()["properties"][name]["default"]}) == Settings()
+
+
+_REQUIRED = {"id": "a", "url": "https://x", "issuer": "i", "audience": "a", "jwks_url": "https://x"}
+
+
+@pytest.mark.parametrize("model", [tree.Server, tree.AuthScope, tree.Workspace, tree.RouteRule, tree.Webhook, tree.Jwt])
+def test_every_default_inside_a_list_or_mapping_loads_as_that_default(model: type[BaseModel]) -> None:
+    schema = json_schema()["$defs"][model.__name__]
+    required = {key: _REQUIRED[key] for key in schema.get("required", [])}
+    defaults = {key: each["default"] for key, each in schema["properties"].items() if "default" in each}
+    assert {*required, *defaults} == set(model.model_fields)
+    assert model.model_validate({**required, **defaults}) == model.model_validate(required)
+
+
+@pytest.mark.parametrize(
+    ("path", "default"),
+    [
+        ("/$defs/HoldSection/properties/answer_after", "50s"),
+        ("/$defs/HoldSection/properties/clients", {"claude-code": "280s"}),
+        ("/$defs/HoldSection/properties/use_within", "15m"),
+        ("/$defs/HoldSection/properties/approval_timeout", "5m"),
+        ("/$defs/HoldSection/properties/max_grant", "15m"),
+        ("/$defs/Server/properties/call_timeout", "2m"),
+        ("/$defs/Lab/properties/call_delay", "100ms"),
+    ],
+)
+def test_a_duration_in_the_schema_is_written_as_in_the_file(path: str, default: object) -> None:
+    assert DEFAULTS[path]["default"] == default

@@ -31,7 +31,13 @@ NOW = 1_000
 _WORDS = ("get", "list", "create", "add", "delete", "clear", "run", "frob", "user", "git", "reset", "and", "x2")
 
 json_values: st.SearchStrategy[Json] = st.recursive(
-    st.one_of(st.none(), st.booleans(), st.integers(-200, 200), st.floats(allow_nan=False), st.text(max_size=8)),
+    st.one_of(
+        st.none(),
+        st.booleans(),
+        st.integers(-200, 200),
+        st.floats(allow_nan=False, allow_infinity=False),
+        st.text(max_size=8),
+    ),
     lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(st.text(max_size=4), inner, max_size=3)),
     max_leaves=6,
 )

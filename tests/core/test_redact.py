@@ -41,6 +41,7 @@ SECRETS = {
     "notion": f"ntn_{LONG}",
     "linear": f"lin_api_{LONG}",
     "age-key": f"AGE-SECRET-KEY-1{LONG.upper()}",
+    "flag": "--password correct-horse",
     "assignment": "password=correct-horse",
 }
 

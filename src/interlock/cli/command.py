@@ -62,7 +62,7 @@ def run_verb(prog: str, verb: Verb, arguments: Sequence[str]) -> Exit:
 def run_noun(prog: str, summary: str, verbs: Sequence[Verb], arguments: Sequence[str]) -> Exit:
     """Choose a verb of a noun and run it."""
     text = noun_help(prog, summary, [(verb.name, verb.summary) for verb in verbs])
-    if not arguments:
+    if not arguments or arguments[0].partition("=")[0] in ("--config", "--data-dir"):
         sys.stderr.write(text)
         return Exit.USAGE
     if arguments[0] in ("-h", "--help"):

@@ -36,7 +36,7 @@ def _shown(path: Path, value: Any) -> Json:
     if isinstance(value, list):
         items = cast("list[Any]", value)
         return [
-            "[redacted]" if at and _promises_secret(items[at - 1]) else _shown((*path, at), each)
+            _shown((*path, *(("secret",) if at and _promises_secret(items[at - 1]) else ()), at), each)
             for at, each in enumerate(items)
         ]
     if isinstance(value, timedelta):
@@ -54,7 +54,8 @@ def _promises_secret(word: object) -> bool:
 
 
 def _shown_text(path: Path, text: str) -> str:
-    secret = path[-1] == "secret" or not _SECRET_PARENTS.isdisjoint(path[:-1])
+    named = [step for step in path if isinstance(step, str)]
+    secret = any(map(is_secret_key, named)) or not _SECRET_PARENTS.isdisjoint(path[:-1])
     if secret and not _PURE_REFERENCE.fullmatch(text):
         return "[redacted]"
     return redact_text(text)

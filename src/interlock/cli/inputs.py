@@ -32,10 +32,18 @@ def load_config(values: "Values") -> "Config":
 def parse_json(text: str, what: str) -> Json:
     """Strict JSON: a duplicate key or a NaN is a mistake, not a choice."""
     try:
-        value = json.loads(text, object_pairs_hook=_no_duplicates, parse_constant=_no_constant, parse_float=_finite)
+        value = json.loads(
+            text,
+            object_pairs_hook=_no_duplicates,
+            parse_constant=_no_constant,
+            parse_float=_finite,
+            parse_int=_not_too_long,
+        )
         # A lone surrogate decodes but can never be sent or stored.
         json.dumps(value, ensure_ascii=False).encode("utf-8")
         return cast("Json", value)
+    except UnicodeEncodeError:
+        raise bad(f"{what} holds half a character", "Write characters beyond U+FFFF as a pair of escapes.") from None
     except (ValueError, RecursionError) as error:
         problem = "is nested too deeply" if isinstance(error, RecursionError) else f"is not valid JSON: {error}"
         raise bad(f"{what} {problem}", "Check quotes and commas; `python3 -m json.tool` points at the place.") from None
@@ -48,6 +56,12 @@ def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         twice = next(name for name in names if names.count(name) > 1)
         raise ValueError(f"key '{twice}' stands twice in one object")
     return members
+
+
+def _not_too_long(text: str) -> int:
+    if len(text) > 1000:
+        raise ValueError("a number is too long")
+    return int(text)
 
 
 def _finite(text: str) -> float:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from interlock import __version__
 from interlock.cli.command import noun_help, run_noun, run_verb, unknown_word
+from interlock.cli.render import forget_stdout
 from interlock.errors import ConfigError, Exit, InterlockError
 
 SUMMARY = """Interlock stands between AI agents and their MCP servers: it classifies every tool, makes the agent
@@ -28,6 +29,7 @@ class Noun:
 
 
 NOUNS = (
+    Noun("serve", "Run the gateway that agents connect to", "interlock.cli.serve"),
     Noun("run-tool", "Run one tool through the gate, or see what the gate says (--dry-run)", "interlock.cli.run_tool"),
     Noun("tool", "Classify tools and see the evidence", "interlock.cli.tool"),
     Noun("rule", "Test, explain and lint route rules", "interlock.cli.rule"),
@@ -38,23 +40,37 @@ NOUNS = (
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code."""
     words = list(sys.argv[1:] if arguments is None else arguments)
+    _prepare_streams()
+    try:
+        code = _run(words)
+    except SystemExit as asked:
+        code = asked.code if isinstance(asked.code, int) else Exit.OK
+    except KeyboardInterrupt:
+        return Exit.INTERRUPTED
+    except OSError as error:
+        return _cannot_write(error)
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        forget_stdout()
+    except OSError as error:
+        return _cannot_write(error)
+    return code
+
+
+def _prepare_streams() -> None:
+    if sys.stdout is None:  # pyright: ignore[reportUnnecessaryComparison] - it is when the shell closed it
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - it lives as long as the process
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             # A terminal that knows only ASCII gets escapes, not a crash.
             stream.reconfigure(errors="backslashreplace")
-    code: int = Exit.OK
-    try:
-        code = _run(words)
-        sys.stdout.flush()
-    except KeyboardInterrupt:
-        return Exit.INTERRUPTED
-    except BrokenPipeError:
-        # The reader went away, as `head` does. Say nothing, also not when Python flushes at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    except OSError as error:
-        sys.stderr.write(f"cannot write the output: {error.strerror}\n")
-        return Exit.INTERNAL
-    return code
+
+
+def _cannot_write(error: OSError) -> int:
+    sys.stderr.write(f"cannot write the output: {error.strerror}\n")
+    forget_stdout()
+    return Exit.INTERNAL
 
 
 def _run(words: Sequence[str]) -> Exit:
@@ -78,11 +94,12 @@ def _options_last(words: Sequence[str]) -> list[str]:
         count = 1 if "=" in rest[0] else 2
         moved += rest[:count]
         rest = rest[count:]
-    return rest + moved if rest else moved
+    at = rest.index("--") if "--" in rest else len(rest)
+    return [*rest[:at], *moved, *rest[at:]]
 
 
 def _dispatch(words: Sequence[str]) -> Exit:
-    if not words or words[0] in ("-h", "--help", "help"):
+    if not words or words[0] in ("-h", "--help", "help", "--config", "--data-dir"):
         rows = [(noun.name, noun.summary) for noun in NOUNS]
         sys.stdout.write(noun_help("interlock", SUMMARY, rows))
         return Exit.OK

@@ -4,8 +4,10 @@ Names, descriptions and arguments come from outside and may hold escape sequence
 marks that make `delete` look like something else. Everything external passes through `visible` before it is printed.
 """
 
+import contextlib
 import io
 import json
+import os
 import sys
 import unicodedata
 from collections.abc import Iterable, Sequence
@@ -14,7 +16,7 @@ from interlock.core.model import Json
 from interlock.errors import ANSWERS, ConfigError, Exit, Reason
 
 _HIDDEN_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp", "Zs"})
-_INVISIBLE = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
+_INVISIBLE = frozenset("\u180b\u180c\u180d\u180f\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
 """Letters and marks that print as nothing."""
 _STYLES = {
     "read-only": "green",
@@ -40,14 +42,29 @@ def _is_hidden(char: str) -> bool:
     return unicodedata.category(char) in _HIDDEN_CATEGORIES or char in _INVISIBLE or selects_variant
 
 
+def forget_stdout() -> None:
+    """Send what is still to come nowhere: the reader went away, as `head` does, or the disk is full."""
+    with contextlib.suppress(io.UnsupportedOperation):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def write(text: str) -> None:
+    """The one way to stdout. A reader that went away does not change what a verb found, nor its exit code."""
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        forget_stdout()
+
+
 def print_json(value: Json) -> None:
     """JSON on stdout. ASCII only, so that nothing in it can play tricks on a terminal."""
-    sys.stdout.write(json.dumps(value, indent=2, ensure_ascii=True) + "\n")
+    write(json.dumps(value, indent=2, ensure_ascii=True) + "\n")
 
 
 def print_lines(lines: Iterable[str]) -> None:
     """Lines of text on stdout, each made safe."""
-    sys.stdout.write("".join(f"{visible(line)}\n" for line in lines))
+    write("".join(f"{visible(line)}\n" for line in lines))
 
 
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
@@ -67,7 +84,7 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     # Rendered first and written by us, because rich would end the process when the reader goes away.
     with console.capture() as captured:
         console.print(table)
-    sys.stdout.write("".join(f"{line.rstrip()}\n" for line in captured.get().splitlines()))
+    write("".join(f"{line.rstrip()}\n" for line in captured.get().splitlines()))
 
 
 def print_error(reason: Reason, *, as_json: bool) -> Exit:
@@ -87,6 +104,11 @@ def print_problems(error: ConfigError, *, as_json: bool) -> Exit:
     sys.stderr.write("".join(f"{visible(problem)}\n" for problem in error.problems))
     sys.stderr.write(f"  {visible(error.reason.fix)}\n")
     return Exit.USAGE
+
+
+def note(text: str) -> None:
+    """Something for a person that is not data: on stderr."""
+    sys.stderr.write(f"{visible(text)}\n")
 
 
 def counted(number: int, word: str) -> str:

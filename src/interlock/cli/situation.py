@@ -30,11 +30,16 @@ _VARIANTS = {
 def known_tool(config: "Config", server: str, tool: str, given: SafetyClass | None = None) -> KnownTool:
     """A tool of a configured server, classified by its name unless the operator or the command line says its class."""
     namespaces = namespaces_of(config)
-    by_namespace = {namespace: name for name, namespace in namespaces.items()}
-    server = known("server", by_namespace.get(server, server), tuple(namespaces))
+    server = known("server", server_of(config, server), tuple(namespaces))
     override = config.settings.overrides.get(f"{server}:{tool}") if given is None else given
     classification = classify_name(config, tool, override)
     return KnownTool(Tool(server, namespaces[server], tool), classification)
+
+
+def server_of(config: "Config", name: str) -> str:
+    """The id of a server that is named by its id or its namespace."""
+    by_namespace = {namespace: server for server, namespace in namespaces_of(config).items()}
+    return by_namespace.get(name, name)
 
 
 def namespaces_of(config: "Config") -> dict[str, str]:

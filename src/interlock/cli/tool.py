@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from interlock.cli.command import Options, Values, Verb, add_json
 from interlock.cli.inputs import bad, load_config, read_tools, split_tool
 from interlock.cli.render import print_json, print_lines, print_table
+from interlock.cli.situation import server_of
 from interlock.core.classify import Classification, Descriptor, classify, classify_listing, read_descriptor
 from interlock.core.model import Json
 from interlock.errors import Exit
@@ -35,8 +36,8 @@ def _from_names(values: Values) -> list[tuple[str, Classification]]:
     config = load_config(values)
     rows: list[tuple[str, Classification]] = []
     for name in values.names:
-        _, tool = split_tool(name)
-        override = config.settings.overrides.get(name)
+        server, tool = split_tool(name)
+        override = None if server is None else config.settings.overrides.get(f"{server_of(config, server)}:{tool}")
         descriptor = read_descriptor({"name": tool})
         rows.append((name, classify(descriptor, trusted=values.trusted, override=override, lexicon=config.lexicon)))
     return rows

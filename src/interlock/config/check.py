@@ -46,7 +46,9 @@ def _check_servers(settings: Settings) -> Iterator[Complaint]:
         namespace = server.namespace or name
         if namespace == _RESERVED_NAMESPACE:
             yield at, f"the namespace '{namespace}' is reserved for Interlock's own tools; choose another"
-        if namespace in namespaces:
+        if namespace != name and namespace in settings.servers:
+            yield at, f"namespace '{namespace}' is the id of another server; give it another"
+        elif namespace in namespaces:
             yield at, f"namespace '{namespace}' is already taken by server '{namespaces[namespace]}'; give it another"
         namespaces.setdefault(namespace, name)
     if not settings.namespacing and len(settings.servers) != 1:

@@ -6,8 +6,9 @@ order of the file, because a person who has to mend one at a time learns to hate
 
 import math
 import os
+import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path as FilePath
 from typing import Any, cast, get_args
@@ -19,7 +20,7 @@ from pydantic_core import ErrorDetails
 from interlock.config.check import check, did_you_mean
 from interlock.config.document import Document, Position, Problem
 from interlock.config.paths import Path, dotted
-from interlock.config.tree import RouteRule, Settings
+from interlock.config.tree import Listen, RouteRule, Settings
 from interlock.core.lexicon import DEFAULT, Lexicon
 from interlock.core.model import HoldTerms
 from interlock.core.redact import redact_text
@@ -33,7 +34,7 @@ _KEYED = frozenset({"overrides", "args"})
 _PREFIX = "INTERLOCK_"
 _ENVIRONMENT = "environment "
 _KEEP_CASE = frozenset({"env", "headers"})
-_DASHED = frozenset({"servers", "clients", "lexicon"})
+_DASHED = frozenset({("servers",), ("hold", "clients"), ("lexicon",)})
 _NOT_SETTINGS = frozenset({"INTERLOCK_CONFIG", "INTERLOCK_DATA_DIR"})
 
 
@@ -98,10 +99,21 @@ def _rule(rule: RouteRule, defaults: HoldTerms) -> Rule:
     )
 
 
+def with_listen(config: Config, host: str | None, port: int | None) -> Config:
+    """The configuration with the address of the command line, which comes before file and environment."""
+    listen = config.settings.listen
+    given = {"host": listen.host if host is None else host, "port": listen.port if port is None else port}
+    try:
+        changed = Listen.model_validate(given)
+    except ValidationError as error:
+        raise ConfigError(tuple(f"--{each['loc'][0]}: {each['msg']}" for each in error.errors())) from None
+    return replace(config, settings=config.settings.model_copy(update={"listen": changed}))
+
+
 def find_file(explicit: str | None, environ: Mapping[str, str]) -> FilePath | None:
     """The file to read: the option, INTERLOCK_CONFIG, the working directory, the user's config folder; or none."""
-    named = explicit or environ.get("INTERLOCK_CONFIG")
-    if named:
+    named = environ.get("INTERLOCK_CONFIG") or None if explicit is None else explicit
+    if named is not None:
         return FilePath(named)
     places = (FilePath(FILE_NAME), user_config_path("interlock") / FILE_NAME)
     # A broken link or a folder of that name is a mistake to be told, not a reason to start with the defaults.
@@ -171,7 +183,8 @@ def _parse(text: str, where: str) -> Document:
 
 def _stop_on(problems: list[Problem]) -> None:
     if problems:
-        raise ConfigError(tuple(dict.fromkeys(map(str, sorted(problems, key=_in_order)))))
+        told = [redact_text(str(problem)) for problem in sorted(problems, key=_in_order)]
+        raise ConfigError(tuple(dict.fromkeys(told)))
 
 
 def _in_order(problem: Problem) -> tuple[int, ...]:
@@ -186,11 +199,11 @@ def _apply_environment(tree: dict[str, Any], environ: Mapping[str, str], origins
     for name in sorted(environ):
         if not name.startswith(_PREFIX) or name in _NOT_SETTINGS:
             continue
-        parsed = _parse(environ[name], name)
+        path = _path_of(name, tree)
+        parsed = _read_variable(name, environ[name], path)
         if parsed.problems:
             yield Problem(name, parsed.problems[0].text)
             continue
-        path = _path_of(name, tree)
         if path[0] not in Settings.model_fields:
             yield Problem(name, f"unknown setting{_nearest_variable(name)}")
             continue
@@ -201,6 +214,17 @@ def _apply_environment(tree: dict[str, Any], environ: Mapping[str, str], origins
             origins.update(dict.fromkeys(stated, f"{_ENVIRONMENT}{name}"))
         else:
             yield Problem(name, "goes below a setting that is no mapping")
+
+
+def _read_variable(name: str, text: str, path: tuple[str, ...]) -> Document:
+    """A variable's value: YAML where it can only be meant so, otherwise the text as it is."""
+    free_text = len(path) > 2 and path[-2] in _KEEP_CASE
+    if free_text or not _LOOKS_LIKE_YAML.fullmatch(text):
+        return Document(value=text)
+    return _parse(text, name)
+
+
+_LOOKS_LIKE_YAML = re.compile(r"""\s*([\[{"'].*|[-+.]?[0-9][0-9a-fox_.e+-]*|true|false|null|~|)\s*""", re.DOTALL | re.I)
 
 
 def _nearest_variable(name: str) -> str:
@@ -222,15 +246,14 @@ def _path_of(name: str, tree: dict[str, Any]) -> tuple[str, ...]:
     path: list[str] = []
     here: Any = tree
     for part in name.removeprefix(_PREFIX).split("__"):
-        parent = path[-1] if path else ""
-        key = part if parent in _KEEP_CASE else part.lower()
-        if parent in _DASHED:
-            # Ids are written with dashes, which no variable name can hold.
-            key = key.replace("_", "-")
+        key = part if len(path) > 1 and path[-1] in _KEEP_CASE else part.lower()
         if isinstance(here, dict):
             members = cast("dict[str, Any]", here)
-            key = next((each for each in members if each.replace("-", "_") == key), key)
+            key = next((each for each in members if each.replace("-", "_").lower() == key.lower()), key)
             here = members.get(key)
+        if tuple(path) in _DASHED and here is None:
+            # Ids are written with dashes, which no variable name can hold.
+            key = key.replace("_", "-")
         path.append(key)
     return tuple(path)
 
@@ -239,7 +262,9 @@ def _put(tree: dict[str, Any], path: tuple[str, ...], value: object) -> bool:
     here: Any = tree
     for key in path[:-1]:
         members = cast("dict[str, Any]", here)
-        here = members.setdefault(key, {})
+        if members.get(key) is None:
+            members[key] = {}
+        here = members[key]
         if not isinstance(here, dict):
             return False
     here[path[-1]] = value
@@ -253,8 +278,9 @@ def _place(path: Path, document: Document, origins: Mapping[Path, str], *, key: 
     """Where the thing at a path stands, or the nearest thing around it."""
     for end in range(len(path), -1, -1):
         part = path[:end]
-        variable = next((each for at, each in origins.items() if at[:end] == part and _ENVIRONMENT in each), None)
-        if variable is not None and end > 0:
+        told = (each for at, each in origins.items() if end and at[:end] == part)
+        variable = next((each for each in told if each.startswith(_ENVIRONMENT)), None)
+        if variable is not None:
             return variable.removeprefix(_ENVIRONMENT)
         position: Position | None = document.values.get(part)
         if key and end == len(path):
@@ -323,7 +349,7 @@ def _shown(path: Path, value: object) -> str:
         case int() | float():
             return str(value)
         case str():
-            return f"'{redact_text(value[:40])}'"
+            return f"'{redact_text(value)[:60]}'"
         case list():
             return "a list"
         case _:

@@ -5,6 +5,9 @@ what it claims to be is reported instead of guessed. Size and depth are bounded:
 This module knows YAML and nothing of settings.
 """
 
+import math
+import re
+import warnings
 from collections.abc import Iterator
 
 from ruamel.yaml import YAML
@@ -25,7 +28,10 @@ def parse(text: str, where: str) -> Document:
     """Parse a YAML text. Problems are collected in the document, not raised."""
     document = Document()
     try:
-        root = YAML(typ="safe", pure=True).compose(text)
+        with warnings.catch_warnings():
+            # The parser warns of an anchor used twice by printing lines of the file.
+            warnings.simplefilter("ignore")
+            root = YAML(typ="safe", pure=True).compose(text)
     except MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         at = Position(where, mark.line + 1, mark.column + 1) if mark else where
@@ -78,7 +84,9 @@ class _Reader:
 
     def read(self, node: Node, path: Path) -> Json:
         self._count += 1
-        if self._count > MAX_NODES or len(path) > MAX_DEPTH:
+        if self._count > MAX_NODES:
+            raise _TooMuch(Problem(str(self._position(node)), "not usable: it is too large"))
+        if len(path) > MAX_DEPTH:
             raise _TooMuch(
                 Problem(str(self._position(node)), "not usable: it is nested too deeply, or refers to itself")
             )
@@ -108,24 +116,47 @@ class _Reader:
     def _scalar(self, node: Node) -> Json:
         text = node.value if isinstance(node, ScalarNode) else ""
         try:
-            return _value_of(node.tag.rpartition(":")[2], text)
+            return _value_of(node.tag, text)
         except (KeyError, ValueError):
             self._complain(node, "this cannot be read as the kind of value it claims to be; quote it if it is a text")
             return None
 
 
-def _value_of(kind: str, text: str) -> Json:
+_DIGITS = {2: re.compile("[01]+"), 8: re.compile("[0-7]+"), 10: re.compile("[0-9]+"), 16: re.compile("[0-9a-f]+")}
+
+
+def _whole_number(text: str) -> int:
+    digits = text.replace("_", "").lower()
+    sign, digits = ("-", digits[1:]) if digits.startswith("-") else ("", digits.removeprefix("+"))
+    base = _BASES.get(digits[:2], 10)
+    digits = digits[2:] if base != 10 else digits
+    if not _DIGITS[base].fullmatch(digits) or len(digits) > 64:
+        raise ValueError
+    number = int(sign + digits, base)
+    if abs(number) >= 2**63:
+        raise ValueError
+    return number
+
+
+def _value_of(tag: str, text: str) -> Json:
+    """The value of a scalar; raises ValueError or KeyError when it is not what its tag says."""
+    standard, _, kind = tag.rpartition(":")
+    if standard != "tag:yaml.org,2002":
+        raise ValueError
+    text.encode("utf-8")  # half a character can be escaped in YAML, and can never be stored
     match kind:
         case "null":
+            if text.lower() not in ("", "~", "null"):
+                raise ValueError
             return None
         case "bool":
             return _BOOLEANS[text.lower()]
         case "int":
-            digits = text.replace("_", "").lower()
-            sign, digits = ("-", digits[1:]) if digits.startswith("-") else ("", digits.removeprefix("+"))
-            base = _BASES.get(digits[:2], 10)
-            return int(sign + (digits[2:] if base != 10 else digits), base)
+            return _whole_number(text)
         case "float":
-            return float(text.replace("_", "").lower().replace(".inf", "inf").replace(".nan", "nan"))
+            number = float(text.replace("_", "").lower().replace(".inf", "inf").replace(".nan", "nan"))
+            if not math.isfinite(number):
+                raise ValueError
+            return number
         case _:
             return text

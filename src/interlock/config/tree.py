@@ -8,6 +8,7 @@ import re
 from collections.abc import Mapping
 from datetime import timedelta
 from typing import Annotated, Any, Literal, TypeAlias, cast
+from urllib.parse import urlsplit
 
 from pydantic import (
     AfterValidator,
@@ -31,7 +32,7 @@ _DURATION = re.compile(r"([0-9]+)(ms|s|m|h|d)?")
 _SIZE = re.compile(r"([0-9]{1,15})(B|KiB|MiB|GiB)?")
 _REFERENCE = re.compile(r"\$\{([^}:]*)(:?)([^}]*)\}?")
 _RULE_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
-_URL = re.compile(r"https?://[^/\s]+.*", re.DOTALL)
+_URL = re.compile(r"https?://\S+")
 _LONGEST = timedelta(days=3650)
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 _BYTES = {"B": 1, "KiB": 1024, "MiB": 1024**2, "GiB": 1024**3}
@@ -44,7 +45,7 @@ def parse_duration(value: object) -> timedelta:
     found = _DURATION.fullmatch(str(value)) if isinstance(value, int | str) and not isinstance(value, bool) else None
     if found is None:
         raise ValueError('must be a duration such as 300 (seconds), "100ms", "50s", "15m", "2h" or "30d", not negative')
-    amount, unit = (int(found[1]) if len(found[1]) < 15 else 10**15), found[2] or "s"
+    amount, unit = (int(found[1]) if len(found[1].lstrip("0")) < 15 else 10**15), found[2] or "s"
     milliseconds = amount if unit == "ms" else amount * _SECONDS[unit] * 1000
     if milliseconds > _LONGEST / timedelta(milliseconds=1):
         raise ValueError("must not be longer than ten years")
@@ -87,7 +88,10 @@ def parse_size(value: object) -> int:
     found = _SIZE.fullmatch(str(value)) if isinstance(value, int | str) and not isinstance(value, bool) else None
     if found is None:
         raise ValueError('must be a size such as 4194304 (bytes), "512KiB" or "4MiB"')
-    return int(found[1]) * _BYTES[found[2] or "B"]
+    size = int(found[1]) * _BYTES[found[2] or "B"]
+    if size > _BYTES["GiB"]:
+        raise ValueError("must not be larger than 1GiB")
+    return size
 
 
 def _one_or_many(value: object) -> object:
@@ -102,7 +106,12 @@ def _check_id(value: str) -> str:
 
 def _check_references(value: str) -> str:
     for found in _REFERENCE.finditer(value):
-        if found[1] not in ("env", "file", "keyring") or not found[3].strip() or not found[0].endswith("}"):
+        if (
+            found[1] not in ("env", "file", "keyring")
+            or found[3] != found[3].strip()
+            or not found[3]
+            or not found[0].endswith("}")
+        ):
             raise ValueError("has a malformed reference; write ${env:NAME}, ${file:PATH} or ${keyring:NAME}")
     return value
 
@@ -114,7 +123,7 @@ def _check_store(value: str) -> str:
 
 
 def _check_url(value: str) -> str:
-    if not _URL.fullmatch(value):
+    if not _URL.fullmatch(value) or not urlsplit(value).hostname:
         raise ValueError("must begin with http:// or https:// and name a host")
     return value
 
@@ -185,6 +194,8 @@ Classes: TypeAlias = Annotated[
 Operations: TypeAlias = Annotated[
     list[OperationType], BeforeValidator(_one_or_many), Field(min_length=1), _some(OperationType)
 ]
+Approvers: TypeAlias = Annotated[list[Text], BeforeValidator(_one_or_many), _some(at_least=0)]
+"""None in the list means anyone with the approver role."""
 Expose: TypeAlias = Literal["search", "direct", "both"]
 
 
@@ -210,7 +221,7 @@ class HoldSection(_Section):
     use_within: Wait = timedelta(minutes=15)
     approval_timeout: Wait = timedelta(seconds=300)
     approvals_needed: Count = 1
-    approvers: Annotated[list[Text], BeforeValidator(_one_or_many), _some(at_least=0)] = Field(default=[])
+    approvers: Approvers = Field(default=[])
     max_grant: Duration = timedelta(minutes=15)
     ask_justification: Literal["retry", "elicit"] = "retry"
     max_pending_per_caller: Count = 20
@@ -274,7 +285,7 @@ class RouteRule(_Section):
     requires_approval: StrictBool | None = None
     approval_timeout: Wait | None = None
     approvals_needed: Count | None = None
-    approvers: Texts | None = None
+    approvers: Approvers | None = None
     four_eyes: StrictBool = False
     max_grant: Duration | None = None
     priority: StrictInt = 0
@@ -347,4 +358,8 @@ class _SchemaWriter(GenerateJsonSchema):
 def json_schema() -> dict[str, Any]:
     """The JSON Schema of `interlock.yaml`, for editors and for checking files elsewhere."""
     schema = Settings.model_json_schema(schema_generator=_SchemaWriter)
+    for each in (schema, *schema["$defs"].values()):
+        for member in each["properties"].values() if "properties" in each else ():
+            if "patternProperties" in member:
+                member["additionalProperties"] = False
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema, "title": "interlock.yaml"}

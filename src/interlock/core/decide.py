@@ -22,6 +22,7 @@ from interlock.core.model import (
     OPERATION_OF_CLASS,
     Allow,
     Call,
+    Caller,
     Deny,
     Ground,
     Hold,
@@ -176,14 +177,17 @@ def _caller_gate(facts: Facts) -> Deny | None:
 
 def _scope_gate(facts: Facts) -> Deny | None:
     call = facts.call
-    scope = call.caller.scope
-    named = call.shown
-    reachable = _any_glob(scope.servers, call.server) and (
-        _any_glob(scope.tools, named) or _any_glob(scope.tools, call.tool)
-    )
-    if reachable:
+    if in_scope(call.caller, call.server, call.tool):
         return None
-    return _deny("scope", errors.OUT_OF_SCOPE(tool=named, caller=call.caller.name))
+    return _deny("scope", errors.OUT_OF_SCOPE(tool=call.shown, caller=call.caller.name))
+
+
+def in_scope(caller: Caller, server: str, tool: str) -> bool:
+    """Whether a caller's token reaches a tool; its patterns may name the tool with or without its server."""
+    scope = caller.scope
+    return _any_glob(scope.servers, server) and (
+        _any_glob(scope.tools, f"{server}:{tool}") or _any_glob(scope.tools, tool)
+    )
 
 
 def _any_glob(patterns: tuple[str, ...] | None, text: str) -> bool:

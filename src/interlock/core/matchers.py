@@ -74,7 +74,7 @@ def _bracket(text: str, at: int) -> tuple[Step, int]:
             return True, end + 1
         if inside.isdecimal():
             return int(inside), end + 1
-    raise BadMatcher(f"path '{text}': write [*], [0] or ['key'] with double quotes in brackets")
+    raise BadMatcher(f"path '{text}': " + 'write [*], [0] or ["key"] in brackets')
 
 
 def _values_at(value: Json, path: tuple[Step, ...]) -> Iterator[Json]:

@@ -62,6 +62,7 @@ SECRET_SHAPES: tuple[tuple[str, str], ...] = (
     ("notion", r"\b(?:ntn_[A-Za-z0-9]{30,}|secret_[A-Za-z0-9]{40,})"),
     ("linear", r"\blin_(?:api|oauth)_[A-Za-z0-9]{30,}"),
     ("age-key", r"\bAGE-SECRET-KEY-1[A-Z0-9]{50,}"),
+    ("flag", r"(?i)--?(?:password|passwd|secret|token|api[_-]?key)[= ]+[^\s\"']{3,}"),
     ("assignment", r"(?i)\b(?:password|passwd|pwd|secret|token|api[_-]?key)\s*[=:]\s*[^\s,;&\"']{6,}"),
 )
 """Shapes of credentials, each anchored on what the issuer always writes. Order is only for naming."""

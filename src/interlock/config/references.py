@@ -1,0 +1,31 @@
+"""Secrets by reference: `${env:NAME}`, `${file:PATH}`, resolved when a server is started and kept nowhere else.
+
+A reference that leads nowhere stops the start of that one server with a sentence that names the reference, never the
+value. The keyring of the system is named in the configuration format; this build does not read it, and says so.
+"""
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+from interlock.errors import ConfigError
+
+_REFERENCE = re.compile(r"\$\{(env|file|keyring):([^}]+)\}")
+
+
+def resolve(text: str, environ: Mapping[str, str], where: str) -> str:
+    """The text with every reference replaced by what it stands for."""
+    return _REFERENCE.sub(lambda found: _value(found[1], found[2], environ, where), text)
+
+
+def _value(kind: str, name: str, environ: Mapping[str, str], where: str) -> str:
+    if kind == "env":
+        if name not in environ:
+            raise ConfigError((f"{where}: the environment variable {name} is not set",))
+        return environ[name]
+    if kind == "file":
+        try:
+            return Path(name).read_text(encoding="utf-8").rstrip("\r\n")
+        except (OSError, UnicodeDecodeError):
+            raise ConfigError((f"{where}: the file {name} cannot be read",)) from None
+    raise ConfigError((f"{where}: ${{keyring:{name}}} cannot be read by this build; use ${{env:…}} or ${{file:…}}",))

@@ -1,0 +1,226 @@
+"""What each caller sees, and what a name it calls stands for.
+
+In `search` mode an agent sees four tools of ours and finds the others with retrieve_tools; in `direct` mode it sees
+every tool as `namespace__tool`; `both` is both. A tool that a caller may not reach is not listed, and calling it
+answers exactly like a tool that does not exist.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from interlock import errors
+from interlock.core.canonical import RESERVED_ARGUMENTS, argument_digest
+from interlock.core.decide import in_scope
+from interlock.core.intent import read_declaration
+from interlock.core.model import Call, Caller, Declaration, Json, JsonObject, Standing, Variant
+from interlock.core.toolbook import ListedTool, ToolBook
+from interlock.core.words import words_of
+from interlock.errors import Reason
+from interlock.receive.decode import Undecodable, decode_json
+
+RETRIEVE_TOOLS = "retrieve_tools"
+USAGE = (
+    "Use call_tool_read for read-only operations, call_tool_write for modifications, call_tool_destructive for "
+    "deletions. Intent must match tool variant."
+)
+MAX_FOUND, DEFAULT_FOUND = 100, 15
+_VARIANTS = {each.value: each for each in Variant if each is not Variant.DIRECT}
+
+
+class Expose(StrEnum):
+    SEARCH = "search"
+    DIRECT = "direct"
+    BOTH = "both"
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """A call of retrieve_tools."""
+
+    params: JsonObject
+
+
+@dataclass(frozen=True, slots=True)
+class Catalog:
+    """The face that callers see, as the operator configured it."""
+
+    expose: Expose = Expose.SEARCH
+    namespacing: bool = True
+
+    def tools_for(self, caller: Caller, book: ToolBook) -> list[dict[str, Any]]:
+        """The tools/list of one caller, in a fixed order."""
+        listed: list[dict[str, Any]] = [] if self.expose is Expose.DIRECT else list(_OUR_TOOLS)
+        if self.expose is not Expose.SEARCH:
+            listed += [{**each.descriptor, "name": self._name(each)} for each in visible(caller, book)]
+        return listed
+
+    def _name(self, each: ListedTool) -> str:
+        return each.tool.qualified if self.namespacing else each.tool.name
+
+    def resolve(self, name: str, params: JsonObject, caller: Caller, book: ToolBook) -> Call | Search | Reason:
+        """What a called name stands for. `params` are the arguments of the call as they came."""
+        if self.expose is not Expose.DIRECT:
+            if name == RETRIEVE_TOOLS:
+                return Search(params)
+            if name in _VARIANTS:
+                return _variant_call(_VARIANTS[name], params, caller, book)
+        if name == "call_tool":
+            return errors.CALL_TOOL_GONE()
+        if self.expose is Expose.SEARCH:
+            return errors.NOT_EXPOSED(tool=name)
+        server, tool = self._split(name, book)
+        return _call(caller, server, tool, params, Variant.DIRECT, Declaration(reason=params.get("_justification")))
+
+    def _split(self, name: str, book: ToolBook) -> tuple[str, str]:
+        if self.namespacing or len(book.by_server) != 1:
+            return book.split(name)
+        return next(iter(book.by_server)), name
+
+
+def visible(caller: Caller, book: ToolBook) -> list[ListedTool]:
+    """The tools that a caller may know of."""
+    return [
+        each
+        for each in book
+        if each.tool.standing is not Standing.CHANGED and in_scope(caller, each.tool.server, each.tool.name)
+    ]
+
+
+def _variant_call(variant: Variant, params: JsonObject, caller: Caller, book: ToolBook) -> Call | Reason:
+    name = params.get("name")
+    if not isinstance(name, str) or not name:
+        return errors.BAD_REQUEST(problem="name is required", fix="Give the tool as server:tool.")
+    arguments = _arguments(params)
+    if isinstance(arguments, Reason):
+        return arguments
+    server, tool = book.split(name)
+    return _call(caller, server, tool, arguments, variant, read_declaration(params))
+
+
+def _arguments(params: JsonObject) -> JsonObject | Reason:
+    given: Json = params.get("args")
+    if given is None and isinstance(params.get("args_json"), str):
+        try:
+            given = decode_json(str(params["args_json"]).encode("utf-8"))
+        except Undecodable:
+            return errors.BAD_REQUEST(problem="args_json is not valid JSON", fix="Send args as an object instead.")
+    if given is None:
+        return {}
+    if not isinstance(given, Mapping):
+        return errors.BAD_REQUEST(problem="args must be an object", fix="Send the tool's arguments as an object.")
+    return given
+
+
+def _call(
+    caller: Caller, server: str, tool: str, arguments: JsonObject, variant: Variant, declaration: Declaration
+) -> Call:
+    # INVARIANT: nothing of ours reaches the upstream; reserved arguments end here.
+    sent = {key: value for key, value in arguments.items() if key not in RESERVED_ARGUMENTS}
+    return Call(caller, server, tool, sent, argument_digest(sent), variant, declaration)
+
+
+# retrieve_tools -------------------------------------------------------------------------------------------------
+
+
+def search(params: JsonObject, caller: Caller, book: ToolBook) -> dict[str, Any] | Reason:
+    """The answer of retrieve_tools: the tools that fit best, with how to call each."""
+    query = params.get("query")
+    if not isinstance(query, str):
+        return errors.BAD_REQUEST(problem="query is required", fix="Say in a few words what the tool should do.")
+    limit = params.get("limit", DEFAULT_FOUND)
+    if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MAX_FOUND:
+        return errors.BAD_REQUEST(problem=f"limit must be 1 to {MAX_FOUND}", fix="Leave it out for the default.")
+    wanted = [each for each in visible(caller, book) if _passes(each, params)]
+    scored = sorted(((_score(query, each), each) for each in wanted), key=lambda one: (-one[0], one[1].tool.shown))
+    found = [_found(score, each) for score, each in scored if score > 0]
+    return {"tools": found[:limit], "total": len(found), "usage_instructions": USAGE}
+
+
+def _passes(each: ListedTool, params: JsonObject) -> bool:
+    """The annotation filters: a missing hint counts as unsafe."""
+    hints = each.tool.hints
+    return (
+        (params.get("read_only_only") is not True or hints.read_only is True)
+        and (params.get("exclude_destructive") is not True or hints.destructive is False or hints.read_only is True)
+        and (params.get("exclude_open_world") is not True or hints.open_world is False)
+    )
+
+
+def _score(query: str, each: ListedTool) -> float:
+    """How well a tool fits: words of its name count most, then those of its description. An exact name comes first."""
+    asked = set(words_of(query))
+    named = set(words_of(each.tool.name)) | set(words_of(each.tool.server))
+    description = each.descriptor.get("description")
+    described = set(words_of(description)) if isinstance(description, str) else set[str]()
+    exact = each.tool.name.lower() in query.lower() or each.tool.shown.lower() in query.lower()
+    score = (3 * len(asked & named) + len(asked & described)) / (3 * max(1, len(asked)))
+    return round(score + (10 if exact else 0), 4)
+
+
+def _found(score: float, each: ListedTool) -> dict[str, Any]:
+    return {
+        "name": each.tool.shown,
+        "description": each.descriptor.get("description", ""),
+        "inputSchema": each.descriptor.get("inputSchema", {"type": "object"}),
+        "score": score,
+        "server": each.tool.server,
+        "annotations": each.descriptor.get("annotations", {}),
+        "call_with": each.classification.call_with.value,
+        "safety_class": each.classification.gateway.value,
+        "class_source": each.classification.source.value,
+    }
+
+
+# Our own tools --------------------------------------------------------------------------------------------------
+
+
+def _call_tool(variant: Variant, what: str, hints: dict[str, bool]) -> dict[str, Any]:
+    operation = variant.value.removeprefix("call_tool_")
+    return {
+        "name": variant.value,
+        "description": f"Call a tool of a connected server {what}. Find tools and their call_with by retrieve_tools.",
+        "inputSchema": {
+            "type": "object",
+            "properties": {
+                "name": {"type": "string", "description": "The tool, as server:tool."},
+                "args": {"type": "object", "description": "The tool's arguments."},
+                "args_json": {"type": "string", "description": "The same as JSON text, for clients that need it."},
+                "intent": {
+                    "type": "object",
+                    "properties": {
+                        "operation_type": {"type": "string", "enum": [operation]},
+                        "data_sensitivity": {"type": "string", "enum": ["public", "internal", "private", "unknown"]},
+                        "reason": {"type": "string", "maxLength": 1000, "description": "Why you need this call."},
+                    },
+                    "required": ["operation_type"],
+                },
+            },
+            "required": ["name", "intent"],
+        },
+        "annotations": hints,
+    }
+
+
+_OUR_TOOLS: tuple[dict[str, Any], ...] = (
+    {
+        "name": RETRIEVE_TOOLS,
+        "description": "Find tools of the connected servers. Each result says with which call_tool_* to call it.",
+        "inputSchema": {
+            "type": "object",
+            "properties": {
+                "query": {"type": "string", "description": "What the tool should do, in a few words."},
+                "limit": {"type": "integer", "minimum": 1, "maximum": MAX_FOUND, "default": DEFAULT_FOUND},
+                "read_only_only": {"type": "boolean"},
+                "exclude_destructive": {"type": "boolean"},
+                "exclude_open_world": {"type": "boolean"},
+            },
+            "required": ["query"],
+        },
+        "annotations": {"readOnlyHint": True},
+    },
+    _call_tool(Variant.READ, "that only reads", {"readOnlyHint": True}),
+    _call_tool(Variant.WRITE, "that changes something", {"readOnlyHint": False, "destructiveHint": False}),
+    _call_tool(Variant.DESTRUCTIVE, "that deletes or cannot be undone", {"destructiveHint": True}),
+)

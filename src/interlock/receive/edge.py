@@ -1,0 +1,103 @@
+"""The outermost layer of the HTTP face: what is checked before anything else sees a request.
+
+Host and Origin first, before a byte of the body is read, because a web page that the operator happens to visit can send
+requests to this machine. Then the size and the pace of the body, then who is calling. Each refusal is a plain HTTP
+answer; none of it reaches the lane, the SDK or the record.
+"""
+
+import asyncio
+from collections.abc import Iterable
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from starlette.types import Receive, Scope, Send
+
+from interlock.receive.exchange import send_json
+
+READ_SECONDS = 30.0
+MAX_BODY = 4 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Refused(Exception):
+    """A request that is refused at the edge."""
+
+    status: int
+    why: str
+
+
+def headers_of(scope: Scope) -> dict[str, str]:
+    """The headers by lower-case name; of several with one name the last, but see `only_once`."""
+    return {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+
+
+def only_once(scope: Scope, names: Iterable[str]) -> None:
+    """Refuse a request in which a header that means something stands twice: two readers might take different ones."""
+    seen = [name.decode("latin-1") for name, _ in scope["headers"]]
+    for name in names:
+        if seen.count(name) > 1:
+            raise Refused(400, f"The header {name} stands twice.")
+
+
+class Edge:
+    """Checks of one listening address."""
+
+    def __init__(self, hosts: Iterable[str], origins: Iterable[str] = (), max_body: int = MAX_BODY) -> None:
+        self._hosts = frozenset(hosts)
+        self._origins = frozenset(origins)
+        self._max_body = max_body
+
+    def check(self, scope: Scope) -> dict[str, str]:
+        """Check Host and Origin and return the headers, or raise Refused."""
+        only_once(scope, ("host", "origin", "authorization", "content-length", "mcp-session-id"))
+        headers = headers_of(scope)
+        if headers.get("host") not in self._hosts:
+            raise Refused(421, "This host name is not served here.")
+        origin = headers.get("origin")
+        if origin is not None and origin not in self._origins and not self._is_own(origin):
+            raise Refused(403, "Requests from this origin are not accepted.")
+        return headers
+
+    def _is_own(self, origin: str) -> bool:
+        parts = urlsplit(origin)
+        return parts.scheme in ("http", "https") and parts.netloc in self._hosts
+
+    async def body(self, headers: dict[str, str], receive: Receive) -> bytes:
+        """The whole body, or Refused when it is too long or too slow."""
+        declared = headers.get("content-length", "0")
+        if not declared.isascii() or not declared.isdecimal() or len(declared) > 12:
+            raise Refused(400, "The Content-Length is not a number.")
+        if int(declared) > self._max_body:
+            raise Refused(413, f"The body is longer than {self._max_body} bytes.")
+        try:
+            async with asyncio.timeout(READ_SECONDS):
+                return await self._read(receive)
+        except TimeoutError:
+            raise Refused(408, f"The body did not arrive within {READ_SECONDS:.0f} seconds.") from None
+
+    async def _read(self, receive: Receive) -> bytes:
+        parts: list[bytes] = []
+        length = 0
+        while True:
+            message = await receive()
+            if message["type"] == "http.disconnect":
+                raise Refused(400, "The client went away.")
+            part: bytes = message.get("body", b"")
+            length += len(part)
+            if length > self._max_body:
+                raise Refused(413, f"The body is longer than {self._max_body} bytes.")
+            parts.append(part)
+            if not message.get("more_body", False):
+                return parts[0] if len(parts) == 1 else b"".join(parts)
+
+
+def own_hosts(host: str, port: int) -> tuple[str, ...]:
+    """The Host values under which a loopback address is reached."""
+    names = {host, "127.0.0.1", "localhost", "[::1]"} if host in ("127.0.0.1", "localhost", "::1") else {host}
+    return tuple(f"{name}:{port}" for name in names) + (tuple(names) if port in (80, 443) else ())
+
+
+async def send_refusal(send: Send, refused: Refused) -> None:
+    """A refusal of the edge as an HTTP answer."""
+    text = refused.why.replace('"', "'")
+    await send_json(send, refused.status, f'{{"error":"{text}"}}'.encode())

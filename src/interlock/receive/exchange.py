@@ -1,0 +1,102 @@
+"""The HTTP side of one call: JSON at the end, or an event stream from the first notification on.
+
+Most calls end within milliseconds and say nothing on the way, so the common case costs no task: the connection is only
+watched once a call takes a while, and a speaker is only started by the first thing to say. In the modern protocol
+closing the connection is cancelling; in the legacy one nobody is left to read the answer, which comes to the same.
+"""
+
+import asyncio
+from collections.abc import Awaitable
+from typing import Any
+
+from starlette.types import Receive, Send
+
+from interlock.receive import replies
+
+WATCH_AFTER = 0.05
+MAX_UNREAD = 1000
+"""Notifications that may wait for a slow reader; more are dropped, because progress is not worth memory."""
+
+JSON_HEADERS = (b"content-type", b"application/json")
+SSE_HEADERS = [
+    (b"content-type", b"text/event-stream"),
+    (b"cache-control", b"no-cache, no-transform"),
+    (b"x-accel-buffering", b"no"),
+]
+
+
+async def send_json(send: Send, status: int, body: bytes) -> None:
+    """A whole JSON answer."""
+    headers = [JSON_HEADERS, (b"content-length", str(len(body)).encode())]
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})
+
+
+class HttpExchange:
+    """One request under way. `side` is the task group that owns what has to run beside it."""
+
+    def __init__(self, receive: Receive, send: Send, side: asyncio.TaskGroup) -> None:
+        self._receive = receive
+        self._send = send
+        self._side = side
+        self._unread: asyncio.Queue[bytes | None] = asyncio.Queue()
+        self._helpers: list[asyncio.Task[None]] = []
+        self._speaker: asyncio.Task[None] | None = None
+        self._task: asyncio.Task[Any] | None = None
+        self._cancelled = False
+        self._gone = False
+
+    def tell(self, message: bytes) -> None:
+        """Say something before the answer."""
+        if self._unread.qsize() >= MAX_UNREAD:
+            return
+        self._unread.put_nowait(message)
+        if self._speaker is None:
+            self._speaker = self._side.create_task(self._speak())
+
+    def cancel(self) -> None:
+        """End the call from outside."""
+        if self._task is not None and not self._cancelled:
+            self._cancelled = True
+            self._task.cancel()
+
+    async def run(self, work: Awaitable[bytes], on_cancel: bytes) -> None:
+        """Run a call to its end and send its answer, or `on_cancel` when it was cancelled and somebody still reads."""
+        self._task = asyncio.current_task()
+        timer = asyncio.get_running_loop().call_later(WATCH_AFTER, self._start_watching)
+        try:
+            answer = await work
+        except asyncio.CancelledError:
+            if not self._cancelled or self._task is None:
+                raise
+            self._task.uncancel()
+            answer = on_cancel
+        finally:
+            self._task = None
+            timer.cancel()
+            for helper in self._helpers:
+                helper.cancel()
+        if not self._gone:
+            await self._finish(answer)
+
+    def _start_watching(self) -> None:
+        self._helpers.append(self._side.create_task(self._watch()))
+
+    async def _watch(self) -> None:
+        while (await self._receive())["type"] != "http.disconnect":
+            pass
+        self._gone = True
+        self.cancel()
+
+    async def _speak(self) -> None:
+        await self._send({"type": "http.response.start", "status": 200, "headers": SSE_HEADERS})
+        while (message := await self._unread.get()) is not None:
+            await self._send({"type": "http.response.body", "body": replies.sse_event(message), "more_body": True})
+
+    async def _finish(self, answer: bytes) -> None:
+        if self._speaker is None:
+            await send_json(self._send, 200, answer)
+            return
+        self._unread.put_nowait(None)
+        await self._speaker
+        await self._send({"type": "http.response.body", "body": replies.sse_event(answer)})

@@ -1,0 +1,198 @@
+"""The MCP face over HTTP: one ASGI app that sends every request to the lane, to the SDK, or away.
+
+edge (Host, Origin, size) → identify → decode → tools/call? ─┬─ yes → lane
+                                                             └─ no  → SDK, with the session bound to the caller
+"""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncGenerator
+from dataclasses import dataclass
+
+import msgspec
+from mcp.shared.inbound import (
+    InboundLadderRejection,
+    classify_inbound_request,
+    find_duplicated_routing_header,
+)
+from starlette.types import Message as AsgiMessage
+from starlette.types import Receive, Scope, Send
+
+from interlock.errors import Reason
+from interlock.receive import replies
+from interlock.receive.decode import Message, Notice, Request, Undecodable, decode_message
+from interlock.receive.edge import Edge, Refused, send_refusal
+from interlock.receive.exchange import HttpExchange, send_json
+from interlock.receive.identify import Callers, Principal
+from interlock.receive.lane import Context, Lane
+from interlock.receive.server import CALLER_KEY, Rest
+from interlock.receive.sessions import Session, Sessions
+from interlock.record import Origin
+
+MODERN_VERSION = "2026-07-28"
+CANCELLED = -32000
+_META = "io.modelcontextprotocol/"
+
+
+@dataclass(frozen=True, slots=True)
+class _Incoming:
+    """One HTTP request after the edge: the connection, who is behind it, and its session."""
+
+    scope: Scope
+    receive: Receive
+    send: Send
+    headers: dict[str, str]
+    principal: Principal
+    session: Session | None
+
+
+class Face:
+    """The app behind `/mcp`."""
+
+    def __init__(self, edge: Edge, callers: Callers, sessions: Sessions, lane: Lane, rest: Rest) -> None:
+        self._edge = edge
+        self._callers = callers
+        self._sessions = sessions
+        self._lane = lane
+        self._sdk = rest.asgi()
+        self._rest = rest
+        self._side = asyncio.TaskGroup()
+
+    @contextlib.asynccontextmanager
+    async def running(self) -> AsyncGenerator[None]:
+        """The lifespan: the SDK's session manager, and the task group for what runs beside a call."""
+        async with self._rest.server.session_manager.run(), asyncio.TaskGroup() as side:
+            self._side = side
+            yield
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await self._serve(scope, receive, send)
+        except Refused as refused:
+            await send_refusal(send, refused)
+        except Undecodable as bad:
+            await send_json(send, 400, replies.error_response(bad.id, bad.code, bad.why))
+
+    async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
+        headers = self._edge.check(scope)
+        principal = self._callers.identify(headers.get("authorization"))
+        if isinstance(principal, Reason):
+            raise Refused(401, f"{principal.text} {principal.fix}")
+        if "agent" not in principal.roles:
+            raise Refused(403, "This token is not one of an agent.")
+        scope[CALLER_KEY] = principal.as_caller()
+        incoming = _Incoming(scope, receive, send, headers, principal, self._session(headers, principal))
+        if scope["method"] == "POST":
+            await self._post(incoming)
+        else:
+            await self._pass_on(incoming)
+
+    async def _post(self, incoming: _Incoming) -> None:
+        body = await self._edge.body(incoming.headers, incoming.receive)
+        message = decode_message(body)
+        if isinstance(message, Request) and message.method == "tools/call":
+            await self._call(incoming, message)
+            return
+        if isinstance(message, Notice) and message.method == "notifications/cancelled":
+            _cancel(incoming.session, message)
+        send = self._noting(incoming.send, message, incoming.principal)
+        await self._sdk(incoming.scope, _replay(body, incoming.receive), send)
+
+    # Sessions ---------------------------------------------------------------------------------------------------
+
+    def _session(self, headers: dict[str, str], principal: Principal) -> Session | None:
+        session_id = headers.get("mcp-session-id")
+        if session_id is None:
+            return None
+        session = self._sessions.find(session_id, principal.name)
+        if session is None:
+            # The same answer for an unknown session and for somebody else's.
+            raise Refused(404, "Session not found.")
+        return session
+
+    def _noting(self, send: Send, message: Message, principal: Principal) -> Send:
+        """Notes the session id that the SDK gives in its answer to `initialize`."""
+        if not isinstance(message, Request) or message.method != "initialize":
+            return send
+        client = _client_name(message.params.get("clientInfo"))
+
+        async def noting(event: AsgiMessage) -> None:
+            for name, value in event.get("headers", ()):
+                if name.lower() == b"mcp-session-id":
+                    self._sessions.opened(value.decode("latin-1"), principal.name, client)
+            await send(event)
+
+        return noting
+
+    async def _pass_on(self, incoming: _Incoming) -> None:
+        session = incoming.session
+        if incoming.scope["method"] == "DELETE" and session is not None:
+            self._sessions.closed(session.id)
+            for cancel in list(session.running.values()):
+                cancel()
+        await self._sdk(incoming.scope, incoming.receive, incoming.send)
+
+    # Calls ------------------------------------------------------------------------------------------------------
+
+    async def _call(self, incoming: _Incoming, request: Request) -> None:
+        session = incoming.session
+        modern = incoming.headers.get("mcp-protocol-version") == MODERN_VERSION
+        rejected = _modern_rejection(incoming, request) if modern else None
+        if rejected is not None:
+            await send_json(incoming.send, 400, rejected)
+            return
+        if not modern and session is None:
+            raise Refused(400, "A call needs the Mcp-Session-Id of an initialized session.")
+        context = Context(incoming.principal.as_caller(), modern, _origin(request, session, modern=modern))
+        exchange = HttpExchange(incoming.receive, incoming.send, self._side)
+        if session is not None:
+            session.running[request.id] = exchange.cancel
+        try:
+            on_cancel = replies.error_response(request.id, CANCELLED, "Request cancelled")
+            await exchange.run(self._lane.serve(request, context, exchange.tell), on_cancel)
+        finally:
+            if session is not None:
+                session.running.pop(request.id, None)
+
+
+def _cancel(session: Session | None, message: Notice) -> None:
+    wanted = message.params.get("requestId")
+    cancel = session.running.get(wanted) if session is not None and isinstance(wanted, str | int) else None
+    if cancel is not None:
+        cancel()
+
+
+def _modern_rejection(incoming: _Incoming, request: Request) -> bytes | None:
+    """What is wrong with the envelope or the mirrored headers of a modern request, as an error answer."""
+    doubled = find_duplicated_routing_header(
+        (name.decode("latin-1"), value.decode("latin-1")) for name, value in incoming.scope["headers"]
+    )
+    if doubled is not None:
+        return replies.error_response(request.id, -32020, f"{doubled} header appears more than once")
+    routed = classify_inbound_request({"method": request.method, "params": request.params}, headers=incoming.headers)
+    if isinstance(routed, InboundLadderRejection):
+        data = b"" if routed.data is None else msgspec.json.encode(routed.data)
+        return replies.error_response(request.id, routed.code, routed.message, data)
+    return None
+
+
+def _origin(request: Request, session: Session | None, *, modern: bool) -> Origin:
+    meta = request.params.get("_meta")
+    known = meta if isinstance(meta, dict) else {}
+    client = _client_name(known.get(f"{_META}clientInfo")) if modern else None if session is None else session.client
+    return Origin("mcp", None if session is None else session.id, str(request.id), client)
+
+
+def _client_name(info: object) -> str | None:
+    name = info.get("name") if isinstance(info, dict) else None  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+    return name[:200] if isinstance(name, str) else None
+
+
+def _replay(body: bytes, receive: Receive) -> Receive:
+    """The body once more for the next reader, then whatever really comes."""
+    waiting: list[AsgiMessage] = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def replay() -> AsgiMessage:
+        return waiting.pop() if waiting else await receive()
+
+    return replay

@@ -1,0 +1,93 @@
+"""Our own lane for tools/call: from a decoded request to the answer, whatever transport it came over.
+
+The SDK serves the rest of the protocol; calls are ours, because a call is where holding, progress, cancellation and
+speed have to be one thing. The lane hands every call to the pipeline and owns nothing of the decision.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from interlock.core.model import Call, Caller, JsonObject
+from interlock.errors import Reason
+from interlock.pipeline import Notification, Pipeline, Reply
+from interlock.receive import replies
+from interlock.receive.catalog import Catalog, Search, search
+from interlock.receive.decode import Request
+from interlock.record import Origin
+
+INVALID_PARAMS = -32602
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """Who calls and how: the caller, the era of its protocol, and what it says of itself for display."""
+
+    caller: Caller
+    modern: bool
+    origin: Origin
+
+
+Tell = Callable[[bytes], None]
+"""Sends a message to the client before the answer."""
+
+
+class Lane:
+    """Serves tools/call."""
+
+    def __init__(self, pipeline: Pipeline, catalog: Catalog) -> None:
+        self._pipeline = pipeline
+        self.catalog = catalog
+
+    @property
+    def pipeline(self) -> Pipeline:
+        return self._pipeline
+
+    async def serve(self, request: Request, context: Context, tell: Tell) -> bytes:
+        """The JSON-RPC answer to one tools/call."""
+        name, arguments = request.params.get("name"), request.params.get("arguments", {})
+        if not isinstance(name, str) or not isinstance(arguments, dict):
+            problem = "params.name must be a text and params.arguments an object"
+            return replies.error_response(request.id, INVALID_PARAMS, problem)
+        resolved = self.catalog.resolve(name, arguments, context.caller, self._pipeline.book)
+        if isinstance(resolved, Call):
+            reply = await self._pipeline.run(resolved, context.origin, listener=_listener(request.params, tell))
+            return _answer(request, reply, resolved, context)
+        result = self._local(resolved, name, context)
+        return replies.response(request.id, replies.for_era(msgspec.json.encode(result), modern=context.modern))
+
+    def _local(self, resolved: Search | Reason, name: str, context: Context) -> dict[str, Any]:
+        if isinstance(resolved, Reason):
+            return replies.refusal_result(resolved, name)
+        found = search(resolved.params, context.caller, self._pipeline.book)
+        if isinstance(found, Reason):
+            return replies.refusal_result(found, name)
+        return replies.text_result(msgspec.json.encode(found).decode(), found)
+
+
+def _answer(request: Request, reply: Reply, call: Call, context: Context) -> bytes:
+    if reply.refusal is not None or reply.answer is None:
+        reason = reply.refusal or Reason("no answer")
+        refused = msgspec.json.encode(replies.refusal_result(reason, call.shown))
+        return replies.response(request.id, replies.for_era(refused, modern=context.modern))
+    error = reply.answer.error
+    if error is not None:
+        return replies.error_response(request.id, error.code, error.message, error.data)
+    return replies.response(request.id, replies.for_era(reply.answer.result, modern=context.modern))
+
+
+def _listener(params: JsonObject, tell: Tell) -> Callable[[Notification], None] | None:
+    """Passes progress on under the client's own token; without a token nobody wants to hear of it."""
+    meta = params.get("_meta")
+    token = meta.get("progressToken") if isinstance(meta, dict) else None
+    if isinstance(token, bool) or not isinstance(token, str | int):
+        return None
+
+    def pass_on(heard: Notification) -> None:
+        members = msgspec.json.decode(heard.params or b"{}", type=dict[str, msgspec.Raw])
+        members["progressToken"] = msgspec.Raw(msgspec.json.encode(token))
+        tell(replies.notification(heard.method, msgspec.json.encode(members)))
+
+    return pass_on

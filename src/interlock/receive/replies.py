@@ -1,0 +1,75 @@
+"""What an agent gets to read: results as they came, refusals as something to act on.
+
+A refusal is a tool result with `isError`, a sentence that says what to do next, and the code in structuredContent, so
+that a model and a script can both go on. Rule internals never appear here; operators find them in the activity. Results
+of upstreams are passed on byte for byte, but for the few members that the other protocol era wants added or taken away.
+"""
+
+from typing import Any
+
+import msgspec
+
+from interlock import __version__
+from interlock.errors import UNKNOWN_TOOL, Code, Reason
+from interlock.receive.decode import RequestId
+
+SERVER_INFO_KEY = "io.modelcontextprotocol/serverInfo"
+_SERVER_INFO = {"name": "interlock", "version": __version__}
+_SHOWN_AS_UNKNOWN = frozenset({Code.OUT_OF_SCOPE})
+
+
+def text_result(text: str, structured: dict[str, Any] | None = None, *, is_error: bool = False) -> dict[str, Any]:
+    """A tool result with one text, and the same as data where there is any."""
+    result: dict[str, Any] = {"content": [{"type": "text", "text": text}]}
+    if structured is not None:
+        result["structuredContent"] = structured
+    return {**result, "isError": is_error}
+
+
+def refusal_result(reason: Reason, tool: str) -> dict[str, Any]:
+    """The tool result of a refusal. Out of scope answers exactly like unknown."""
+    if reason.code in _SHOWN_AS_UNKNOWN:
+        reason = UNKNOWN_TOOL(tool=tool, suggestion="")
+    said = {"code": reason.code, "message": reason.text, "fix": reason.fix}
+    return text_result(f"{reason.text}\n{reason.fix}".strip(), said, is_error=True)
+
+
+def for_era(result: bytes, *, modern: bool) -> bytes:
+    """A tool result as the client's era wants it; every other member stays as the upstream wrote it."""
+    members = msgspec.json.decode(result, type=dict[str, msgspec.Raw])
+    if modern:
+        members.setdefault("resultType", msgspec.Raw(b'"complete"'))
+        members["_meta"] = _stamped(members.get("_meta"))
+    elif "resultType" in members:
+        del members["resultType"]
+    else:
+        return result
+    return msgspec.json.encode(members)
+
+
+def _stamped(meta: msgspec.Raw | None) -> msgspec.Raw:
+    known = {} if meta is None else msgspec.json.decode(meta, type=dict[str, msgspec.Raw])
+    known.setdefault(SERVER_INFO_KEY, msgspec.Raw(msgspec.json.encode(_SERVER_INFO)))
+    return msgspec.Raw(msgspec.json.encode(known))
+
+
+def response(request_id: RequestId, result: bytes) -> bytes:
+    """A JSON-RPC answer around the JSON text of a result."""
+    return b'{"jsonrpc":"2.0","id":' + msgspec.json.encode(request_id) + b',"result":' + result + b"}"
+
+
+def error_response(request_id: RequestId | None, code: int, message: str, data: bytes = b"") -> bytes:
+    """A JSON-RPC error."""
+    extra = b',"data":' + data if data else b""
+    known = msgspec.json.encode(request_id)
+    said = b'"code":' + str(code).encode() + b',"message":' + msgspec.json.encode(message)
+    return b'{"jsonrpc":"2.0","id":' + known + b',"error":{' + said + extra + b"}}"
+
+
+def notification(method: str, params: bytes) -> bytes:
+    return b'{"jsonrpc":"2.0","method":' + msgspec.json.encode(method) + b',"params":' + params + b"}"
+
+
+def sse_event(message: bytes) -> bytes:
+    """One message of an event stream."""
+    return b"event: message\r\ndata: " + message + b"\r\n\r\n"

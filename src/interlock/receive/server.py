@@ -1,0 +1,66 @@
+"""The rest of the protocol, served by the SDK: handshake, discovery, lists, streams. Calls come here only by mistake.
+
+All use of the SDK's server is in this module. It never sees a tools/call in practice, because the lane takes every one
+before; should one arrive all the same, it is counted and handed to the same lane.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import mcp_types as types
+from mcp.server import Server
+from mcp.server.caching import CacheHint
+from mcp.server.context import ServerRequestContext
+from starlette.applications import Starlette
+
+from interlock import __version__
+from interlock.core.model import Caller
+from interlock.receive.lane import Lane
+
+CALLER_KEY = "interlock.caller"
+"""Where the edge puts the caller it identified into the ASGI scope."""
+
+LOCAL_CALLER = Caller("local")
+
+
+class Rest:
+    """The SDK's server around our catalogue."""
+
+    def __init__(self, lane: Lane, count_stray_call: Callable[[], None]) -> None:
+        self._lane = lane
+        self._count_stray_call = count_stray_call
+        hint = CacheHint(ttl_ms=0, scope="private")
+        self.server: Server[Any] = Server(
+            "interlock",
+            version=__version__,
+            instructions="Find tools with retrieve_tools, then call them with the call_tool_* it recommends.",
+            cache_hints={"tools/list": hint},
+            get_tool_input_schema=lambda name: None,
+            on_list_tools=self._list_tools,
+            on_call_tool=self._stray_call,
+        )
+
+    def asgi(self) -> Starlette:
+        # Our own reaper ends idle sessions: the SDK's timer does not see the calls that the lane serves.
+        return self.server.streamable_http_app(session_idle_timeout=None)
+
+    async def _list_tools(
+        self, context: ServerRequestContext[Any], params: types.PaginatedRequestParams | None
+    ) -> types.ListToolsResult:
+        caller = caller_of(context)
+        listed = self._lane.catalog.tools_for(caller, self._lane.pipeline.book)
+        return types.ListToolsResult(tools=[types.Tool.model_validate(each) for each in listed])
+
+    async def _stray_call(
+        self, context: ServerRequestContext[Any], params: types.CallToolRequestParams
+    ) -> types.CallToolResult:
+        self._count_stray_call()
+        text = types.TextContent(type="text", text="This call did not come through the lane and was refused.")
+        return types.CallToolResult(content=[text], is_error=True)
+
+
+def caller_of(context: ServerRequestContext[Any]) -> Caller:
+    """The caller that the edge identified; nobody else can put one there."""
+    request = context.request
+    found = None if request is None else request.scope.get(CALLER_KEY)
+    return found if isinstance(found, Caller) else LOCAL_CALLER

@@ -1,0 +1,51 @@
+"""Legacy sessions, each bound to the principal that opened it.
+
+The SDK makes the session ids and keeps the protocol state; it does not know our principals, and its idle timer does not
+see the calls that our lane serves. So here it is remembered whose session it is and when it was last used. A session
+used by another principal answers exactly like one that does not exist.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+from interlock.clock import Clock
+from interlock.core.model import Micros
+from interlock.receive.decode import RequestId
+
+
+@dataclass(slots=True)
+class Session:
+    """One session: whose it is, what its client calls itself, and which of its calls are under way."""
+
+    id: str
+    principal: str
+    client: str | None
+    used_at: Micros
+    running: dict[RequestId, Callable[[], None]] = field(default_factory=dict[RequestId, Callable[[], None]])
+    """How to cancel each call that is under way."""
+
+
+class Sessions:
+    """All sessions of this gateway."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._by_id: dict[str, Session] = {}
+
+    def opened(self, session_id: str, principal: str, client: str | None) -> None:
+        self._by_id[session_id] = Session(session_id, principal, client, self._clock.now())
+
+    def find(self, session_id: str, principal: str) -> Session | None:
+        """The session, if it belongs to this principal; finding it counts as using it."""
+        session = self._by_id.get(session_id)
+        if session is None or session.principal != principal:
+            return None
+        session.used_at = self._clock.now()
+        return session
+
+    def closed(self, session_id: str) -> Session | None:
+        return self._by_id.pop(session_id, None)
+
+    def idle_since(self, before: Micros) -> Iterator[Session]:
+        """Sessions that nobody used since then and in which nothing runs."""
+        return (each for each in list(self._by_id.values()) if each.used_at < before and not each.running)

@@ -1,0 +1,67 @@
+"""Arguments against input schemas that nobody vouches for."""
+
+import pytest
+
+from interlock.core.model import Json
+from interlock.core.schemas import MAX_KEPT, Schemas
+from interlock.core.toolbook import ListedTool, Listing, ToolBook
+
+
+def tool(schema: Json, name: str = "x") -> ListedTool:
+    found = ToolBook().with_listing(Listing("s", "s", [{"name": name, "inputSchema": schema}])).find("s", name)
+    assert found is not None
+    return found
+
+
+FILE: dict[str, Json] = {
+    "type": "object",
+    "properties": {"path": {"type": "string"}, "lines": {"type": "integer"}},
+    "required": ["path"],
+}
+
+
+def test_arguments_that_fit_have_no_problem() -> None:
+    assert Schemas().problem(tool(FILE), {"path": "x", "lines": 3}) is None
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [({}, '"path" is a required property'), ({"path": 5}, "/path"), ({"path": "x", "lines": "3"}, "/lines")],
+)
+def test_what_does_not_fit_is_said_in_one_sentence(arguments: dict[str, Json], said: str) -> None:
+    problem = Schemas().problem(tool(FILE), arguments)
+
+    assert problem is not None
+    assert said in problem
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [None, "x", 5, {"type": 5}, {"$ref": "http://127.0.0.1:9/x"}, {"properties": {"a": {"pattern": "("}}}],
+)
+def test_a_schema_that_cannot_be_used_checks_nothing(schema: Json) -> None:
+    assert Schemas().problem(tool(schema), {"a": 1}) is None
+
+
+def test_a_catastrophic_pattern_is_answered() -> None:
+    schema: Json = {"properties": {"a": {"type": "string", "pattern": "^(a+)+$"}}}
+
+    assert Schemas().problem(tool(schema), {"a": "a" * 10_000 + "!"}) is not None
+
+
+def test_a_changed_tool_never_meets_the_old_schema() -> None:
+    schemas = Schemas()
+
+    assert schemas.problem(tool({"required": ["a"]}), {}) is not None
+    assert schemas.problem(tool({"required": []}), {}) is None
+    assert schemas.problem(tool({"required": ["a"]}), {}) is not None
+
+
+def test_the_number_of_kept_schemas_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("interlock.core.schemas.MAX_KEPT", 2)
+    schemas = Schemas()
+    for number in range(5):
+        schemas.problem(tool({"minProperties": number}), {})
+
+    assert len(schemas) == 2
+    assert MAX_KEPT > 2

@@ -1,0 +1,82 @@
+"""The book of all tools: finding, splitting names, replacing one server's listing."""
+
+import pytest
+
+from interlock.core.safety import SafetyClass
+from interlock.core.toolbook import Listing, ToolBook, nearest
+
+BOOK = (
+    ToolBook()
+    .with_listing(Listing("github-mcp", "github", [{"name": "get_issue"}, {"name": "a:b"}, {"name": "x__y"}]))
+    .with_listing(Listing("db", "db", [{"name": "run_sql"}], overrides={"run_sql": SafetyClass.READ_ONLY}))
+)
+
+
+def test_a_tool_is_found_by_server_and_name() -> None:
+    found = BOOK.find("github-mcp", "get_issue")
+
+    assert found is not None
+    assert (found.tool.qualified, found.classification.gateway) == ("github__get_issue", SafetyClass.READ_ONLY)
+    assert BOOK.find("github-mcp", "nothing") is None
+    assert BOOK.find("nobody", "get_issue") is None
+
+
+@pytest.mark.parametrize(
+    ("name", "split"),
+    [
+        ("github-mcp:get_issue", ("github-mcp", "get_issue")),
+        ("github:get_issue", ("github-mcp", "get_issue")),
+        ("github__get_issue", ("github-mcp", "get_issue")),
+        ("github:a:b", ("github-mcp", "a:b")),
+        ("github__x__y", ("github-mcp", "x__y")),
+        ("nobody:x", ("nobody", "x")),
+        ("bare", ("", "bare")),
+        (":x", ("", ":x")),
+        ("github:", ("", "github:")),
+        ("", ("", "")),
+    ],
+)
+def test_names_are_split_at_the_first_separator_and_namespaces_lead_to_servers(
+    name: str, split: tuple[str, str]
+) -> None:
+    assert BOOK.split(name) == split
+
+
+def test_overrides_of_a_listing_count() -> None:
+    found = BOOK.find("db", "run_sql")
+
+    assert found is not None
+    assert found.classification.gateway is SafetyClass.READ_ONLY
+
+
+def test_a_new_listing_replaces_the_old_one_and_leaves_the_others_and_the_old_book_alone() -> None:
+    changed = BOOK.with_listing(Listing("db", "db", [{"name": "other"}]))
+
+    assert [each.tool.shown for each in changed if each.tool.server == "db"] == ["db:other"]
+    assert changed.find("github-mcp", "get_issue") == BOOK.find("github-mcp", "get_issue")
+    assert BOOK.find("db", "run_sql") is not None
+
+
+def test_of_two_tools_with_one_name_the_first_counts() -> None:
+    twice = [{"name": "get_x", "description": "first"}, {"name": "get_x", "description": "second"}]
+    found = ToolBook().with_listing(Listing("s", "s", twice)).find("s", "get_x")
+
+    assert found is not None
+    assert found.descriptor["description"] == "first"
+
+
+def test_a_changed_definition_has_another_fingerprint() -> None:
+    one = ToolBook().with_listing(Listing("s", "s", [{"name": "x", "description": "a"}])).find("s", "x")
+    other = ToolBook().with_listing(Listing("s", "s", [{"name": "x", "description": "b"}])).find("s", "x")
+
+    assert one is not None
+    assert other is not None
+    assert one.tool.fingerprint != other.tool.fingerprint
+
+
+@pytest.mark.parametrize(
+    ("wanted", "said"),
+    [("github:get_isue", " Did you mean 'github:get_issue'?"), ("something else", "")],
+)
+def test_the_nearest_name_is_suggested(wanted: str, said: str) -> None:
+    assert nearest(wanted, ["github:get_issue", "db:run_sql"]) == said

@@ -1,0 +1,230 @@
+"""What callers see, what names stand for, and how tools are found."""
+
+import pytest
+
+from interlock.core.canonical import argument_digest
+from interlock.core.model import Call, Caller, Declaration, Json, Scope, Variant
+from interlock.core.toolbook import Listing, ToolBook
+from interlock.errors import Code, Reason
+from interlock.receive.catalog import USAGE, Catalog, Expose, Search, search
+
+BOOK = (
+    ToolBook()
+    .with_listing(
+        Listing(
+            "github-mcp",
+            "github",
+            [
+                {"name": "get_issue", "description": "Read one issue.", "annotations": {"readOnlyHint": True}},
+                {"name": "delete_repo", "annotations": {"destructiveHint": True}, "inputSchema": {"type": "object"}},
+                {"name": "searchUsers", "description": "Find people", "annotations": {"openWorldHint": False}},
+            ],
+        )
+    )
+    .with_listing(Listing("db", "db", [{"name": "run_sql", "description": "Run a query on issues"}]))
+)
+AGENT = Caller("agent")
+OURS = ["retrieve_tools", "call_tool_read", "call_tool_write", "call_tool_destructive"]
+THEIRS = ["github__get_issue", "github__delete_repo", "github__searchUsers", "db__run_sql"]
+
+
+def names(catalog: Catalog, caller: Caller = AGENT, book: ToolBook = BOOK) -> list[str]:
+    return [each["name"] for each in catalog.tools_for(caller, book)]
+
+
+def resolve(name: str, params: dict[str, Json] | None = None, catalog: Catalog | None = None) -> Call | Search | Reason:
+    return (catalog or Catalog()).resolve(name, params or {}, AGENT, BOOK)
+
+
+@pytest.mark.parametrize(
+    ("expose", "listed"), [(Expose.SEARCH, OURS), (Expose.DIRECT, THEIRS), (Expose.BOTH, OURS + THEIRS)]
+)
+def test_each_mode_lists_what_it_says(expose: Expose, listed: list[str]) -> None:
+    assert names(Catalog(expose)) == listed
+
+
+def test_direct_tools_keep_their_whole_definition() -> None:
+    listed = Catalog(Expose.DIRECT).tools_for(AGENT, BOOK)
+
+    assert listed[1] == {
+        "name": "github__delete_repo",
+        "annotations": {"destructiveHint": True},
+        "inputSchema": {"type": "object"},
+    }
+
+
+def test_a_caller_does_not_see_what_its_token_does_not_reach() -> None:
+    narrow = Caller("ci", scope=Scope(servers=("github-mcp",), tools=("get_*",)))
+
+    assert names(Catalog(Expose.DIRECT), narrow) == ["github__get_issue"]
+
+
+def test_without_namespacing_the_names_of_the_only_server_are_bare() -> None:
+    book = ToolBook().with_listing(Listing("db", "db", [{"name": "run_sql"}]))
+    catalog = Catalog(Expose.DIRECT, namespacing=False)
+    call = catalog.resolve("run_sql", {}, AGENT, book)
+
+    assert names(catalog, book=book) == ["run_sql"]
+    assert isinstance(call, Call)
+    assert call.shown == "db:run_sql"
+
+
+@pytest.mark.parametrize("name", ["github-mcp:get_issue", "github:get_issue", "github__get_issue"])
+def test_a_variant_calls_the_tool_it_names(name: str) -> None:
+    params: dict[str, Json] = {"name": name, "args": {"id": 5}, "intent": {"operation_type": "read", "reason": "why"}}
+    call = resolve("call_tool_read", params)
+
+    assert call == Call(
+        AGENT,
+        "github-mcp",
+        "get_issue",
+        {"id": 5},
+        argument_digest({"id": 5}),
+        Variant.READ,
+        Declaration(given=True, operation_type="read", reason="why"),
+    )
+
+
+def test_a_direct_call_declares_nothing_and_its_justification_stays_here() -> None:
+    call = resolve("db__run_sql", {"sql": "x", "_justification": "why", "_approval_id": "a"}, Catalog(Expose.BOTH))
+
+    assert isinstance(call, Call)
+    assert call.arguments == {"sql": "x"}
+    assert call.digest == argument_digest({"sql": "x"})
+    assert (call.variant, call.declaration) == (Variant.DIRECT, Declaration(reason="why"))
+
+
+@pytest.mark.parametrize(
+    ("params", "arguments"),
+    [
+        ({}, {}),
+        ({"args": None}, {}),
+        ({"args_json": '{"a": 1}'}, {"a": 1}),
+        ({"args": {"b": 2}, "args_json": '{"a": 1}'}, {"b": 2}),
+        ({"args": {"_justification": "x", "c": 3}}, {"c": 3}),
+    ],
+)
+def test_arguments_come_as_an_object_or_as_json_text(params: dict[str, Json], arguments: dict[str, Json]) -> None:
+    call = resolve("call_tool_write", {"name": "db:run_sql", **params})
+
+    assert isinstance(call, Call)
+    assert call.arguments == arguments
+
+
+@pytest.mark.parametrize(
+    ("name", "params", "code"),
+    [
+        ("call_tool_read", {}, Code.BAD_REQUEST),
+        ("call_tool_read", {"name": 5}, Code.BAD_REQUEST),
+        ("call_tool_read", {"name": "db:x", "args": [1]}, Code.BAD_REQUEST),
+        ("call_tool_read", {"name": "db:x", "args_json": "{"}, Code.BAD_REQUEST),
+        ("call_tool_read", {"name": "db:x", "args_json": '{"a":1,"a":2}'}, Code.BAD_REQUEST),
+        ("call_tool_read", {"name": "db:x", "args_json": "[1]"}, Code.BAD_REQUEST),
+        ("call_tool", {}, Code.UNKNOWN_TOOL),
+        ("db__run_sql", {}, Code.UNKNOWN_TOOL),
+        ("nothing", {}, Code.UNKNOWN_TOOL),
+    ],
+)
+def test_what_cannot_be_called_is_refused_with_a_way_out(name: str, params: dict[str, Json], code: Code) -> None:
+    refused = resolve(name, params)
+
+    assert isinstance(refused, Reason)
+    assert refused.code is code
+    assert refused.fix
+
+
+def test_the_old_call_tool_is_answered_with_the_promised_text() -> None:
+    refused = resolve("call_tool")
+
+    assert isinstance(refused, Reason)
+    assert refused.text == (
+        "Tool 'call_tool' not found. Use call_tool_read, call_tool_write, or call_tool_destructive with matching "
+        "intent.operation_type. See retrieve_tools for annotations and recommendations."
+    )
+
+
+def test_in_direct_mode_our_own_tools_are_not_there() -> None:
+    call = resolve("retrieve_tools", {"query": "x"}, Catalog(Expose.DIRECT))
+
+    assert isinstance(call, Call)
+    assert call.server == ""
+
+
+def test_retrieve_tools_is_a_search() -> None:
+    assert resolve("retrieve_tools", {"query": "x"}) == Search({"query": "x"})
+
+
+# retrieve_tools -------------------------------------------------------------------------------------------------
+
+
+def found(query: str, caller: Caller = AGENT, filters: dict[str, Json] | None = None) -> list[str]:
+    answer = search({"query": query, **(filters or {})}, caller, BOOK)
+    assert isinstance(answer, dict)
+    return [each["name"] for each in answer["tools"]]
+
+
+def test_the_answer_says_how_to_call_each_tool() -> None:
+    answer = search({"query": "delete repo"}, AGENT, BOOK)
+
+    assert isinstance(answer, dict)
+    assert answer["usage_instructions"] == USAGE
+    assert answer["total"] == len(answer["tools"])
+    first = answer["tools"][0]
+    assert {key: first[key] for key in first if key not in ("score", "description")} == {
+        "name": "github-mcp:delete_repo",
+        "inputSchema": {"type": "object"},
+        "server": "github-mcp",
+        "annotations": {"destructiveHint": True},
+        "call_with": "call_tool_destructive",
+        "safety_class": "dangerous",
+        "class_source": "name",
+    }
+
+
+@pytest.mark.parametrize(
+    ("query", "first"),
+    [
+        ("users search", "github-mcp:searchUsers"),
+        ("read an issue", "github-mcp:get_issue"),
+        ("sql", "db:run_sql"),
+        ("please use run_sql for the issue", "db:run_sql"),
+        ("github-mcp:delete_repo", "github-mcp:delete_repo"),
+    ],
+)
+def test_the_tool_that_fits_best_comes_first(query: str, first: str) -> None:
+    assert found(query)[0] == first
+
+
+def test_nothing_fits_nothing() -> None:
+    assert found("zzz") == []
+
+
+def test_a_limit_cuts_the_list_and_not_the_total() -> None:
+    answer = search({"query": "issue repo users sql", "limit": 1}, AGENT, BOOK)
+
+    assert isinstance(answer, dict)
+    assert (len(answer["tools"]), answer["total"]) == (1, 4)
+
+
+@pytest.mark.parametrize(
+    ("filters", "names_found"),
+    [
+        ({"read_only_only": True}, {"github-mcp:get_issue"}),
+        ({"exclude_destructive": True}, {"github-mcp:get_issue"}),
+        ({"exclude_open_world": True}, {"github-mcp:searchUsers"}),
+    ],
+)
+def test_filters_count_a_missing_hint_as_unsafe(filters: dict[str, Json], names_found: set[str]) -> None:
+    assert set(found("issue repo users sql", filters=filters)) == names_found
+
+
+def test_tools_out_of_scope_are_not_found() -> None:
+    assert found("sql", Caller("ci", scope=Scope(servers=("github-mcp",)))) == []
+
+
+@pytest.mark.parametrize("params", [{}, {"query": 5}, {"query": "x", "limit": 0}, {"query": "x", "limit": 101}])
+def test_a_bad_search_is_refused(params: dict[str, Json]) -> None:
+    refused = search(params, AGENT, BOOK)
+
+    assert isinstance(refused, Reason)
+    assert refused.code is Code.BAD_REQUEST

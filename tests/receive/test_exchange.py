@@ -1,0 +1,146 @@
+"""One HTTP request under way: plain JSON, an event stream, or a client that went away."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+import pytest
+from starlette.types import Message
+
+from interlock.receive.exchange import MAX_UNREAD, HttpExchange
+
+ANSWER, CANCELLED = b'{"answer":1}', b'{"cancelled":1}'
+
+
+class Client:
+    """The other end of an exchange: what was sent to it, and a way to go away."""
+
+    def __init__(self) -> None:
+        self.sent: list[Message] = []
+        self.leaves = asyncio.Event()
+
+    async def send(self, message: Message) -> None:
+        self.sent.append(message)
+
+    async def receive(self) -> Message:
+        await self.leaves.wait()
+        return {"type": "http.disconnect"}
+
+    @property
+    def body(self) -> bytes:
+        return b"".join(message.get("body", b"") for message in self.sent)
+
+
+async def run(client: Client, work: Callable[[HttpExchange], Awaitable[bytes]]) -> None:
+    async with asyncio.timeout(5), asyncio.TaskGroup() as side:
+        exchange = HttpExchange(client.receive, client.send, side)
+        await exchange.run(work(exchange), CANCELLED)
+
+
+async def test_an_answer_without_anything_before_it_is_plain_json() -> None:
+    client = Client()
+
+    async def work(exchange: HttpExchange) -> bytes:
+        return ANSWER
+
+    await run(client, work)
+
+    assert client.sent[0]["status"] == 200
+    assert (b"content-type", b"application/json") in client.sent[0]["headers"]
+    assert client.body == ANSWER
+
+
+async def test_the_first_notification_turns_the_answer_into_an_event_stream() -> None:
+    client = Client()
+
+    async def work(exchange: HttpExchange) -> bytes:
+        exchange.tell(b'{"progress":1}')
+        exchange.tell(b'{"progress":2}')
+        return ANSWER
+
+    await run(client, work)
+
+    assert (b"content-type", b"text/event-stream") in client.sent[0]["headers"]
+    assert client.body.split(b"\r\n\r\n")[:3] == [
+        b'event: message\r\ndata: {"progress":1}',
+        b'event: message\r\ndata: {"progress":2}',
+        b"event: message\r\ndata: " + ANSWER,
+    ]
+    assert not client.sent[-1].get("more_body", False)
+
+
+async def test_a_client_that_does_not_read_costs_no_memory() -> None:
+    client = Client()
+
+    async def work(exchange: HttpExchange) -> bytes:
+        for _ in range(MAX_UNREAD * 3):
+            exchange.tell(b"{}")
+        return ANSWER
+
+    await run(client, work)
+
+    assert client.body.count(b"event: message") == MAX_UNREAD + 1
+
+
+async def test_a_client_that_goes_away_cancels_its_call_and_gets_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("interlock.receive.exchange.WATCH_AFTER", 0)
+    client = Client()
+    cancelled = asyncio.Event()
+
+    async def work(exchange: HttpExchange) -> bytes:
+        client.leaves.set()
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            cancelled.set()
+            raise
+        return ANSWER
+
+    await run(client, work)
+
+    assert cancelled.is_set()
+    assert client.sent == []
+
+
+async def test_a_call_that_is_cancelled_from_outside_is_answered_so() -> None:
+    client = Client()
+
+    async def work(exchange: HttpExchange) -> bytes:
+        asyncio.get_running_loop().call_soon(exchange.cancel)
+        await asyncio.Event().wait()
+        return ANSWER
+
+    await run(client, work)
+
+    assert client.body == CANCELLED
+
+
+async def test_cancelling_what_has_ended_does_nothing() -> None:
+    client = Client()
+    kept: list[HttpExchange] = []
+
+    async def work(exchange: HttpExchange) -> bytes:
+        kept.append(exchange)
+        return ANSWER
+
+    await run(client, work)
+    kept[0].cancel()
+
+    assert client.body == ANSWER
+
+
+async def test_a_shutdown_is_not_mistaken_for_a_cancelled_call() -> None:
+    client = Client()
+    began = asyncio.Event()
+
+    async def work(exchange: HttpExchange) -> bytes:
+        began.set()
+        await asyncio.Event().wait()
+        return ANSWER
+
+    async with asyncio.TaskGroup() as group:
+        task = group.create_task(run(client, work))
+        await began.wait()
+        task.cancel()
+
+    assert task.cancelled()
+    assert client.sent == []

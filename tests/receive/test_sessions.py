@@ -1,0 +1,41 @@
+"""Sessions belong to the principal that opened them."""
+
+from interlock.receive.sessions import Sessions
+from tests.fakes import FakeClock
+
+
+def test_a_session_is_found_by_its_own_principal_only() -> None:
+    sessions = Sessions(FakeClock())
+    sessions.opened("s1", "alice", "cursor")
+
+    found = sessions.find("s1", "alice")
+
+    assert found is not None
+    assert (found.id, found.client) == ("s1", "cursor")
+    assert sessions.find("s1", "bob") is None
+    assert sessions.find("s2", "alice") is None
+
+
+def test_a_closed_session_is_gone() -> None:
+    sessions = Sessions(FakeClock())
+    sessions.opened("s1", "alice", None)
+
+    closed = sessions.closed("s1")
+
+    assert closed is not None
+    assert sessions.find("s1", "alice") is None
+    assert sessions.closed("s1") is None
+
+
+def test_a_session_is_idle_when_nobody_used_it_and_nothing_runs_in_it() -> None:
+    clock = FakeClock(now=100)
+    sessions = Sessions(clock)
+    for name in ("old", "used", "busy"):
+        sessions.opened(name, "alice", None)
+    busy = sessions.find("busy", "alice")
+    assert busy is not None
+    busy.running[1] = lambda: None
+    clock.forward(50)
+    sessions.find("used", "alice")
+
+    assert [each.id for each in sessions.idle_since(120)] == ["old"]
