@@ -8,14 +8,18 @@ from collections.abc import Callable
 from typing import Any
 
 import mcp_types as types
+import msgspec
 from mcp.server import Server
 from mcp.server.caching import CacheHint
 from mcp.server.context import ServerRequestContext
+from mcp.shared.exceptions import MCPError
 from starlette.applications import Starlette
 
 from interlock import __version__
 from interlock.core.model import Caller
-from interlock.receive.lane import Lane
+from interlock.receive.decode import Request
+from interlock.receive.lane import Context, Lane
+from interlock.record import Origin
 
 CALLER_KEY = "interlock.caller"
 """Where the edge puts the caller it identified into the ASGI scope."""
@@ -55,8 +59,12 @@ class Rest:
         self, context: ServerRequestContext[Any], params: types.CallToolRequestParams
     ) -> types.CallToolResult:
         self._count_stray_call()
-        text = types.TextContent(type="text", text="This call did not come through the lane and was refused.")
-        return types.CallToolResult(content=[text], is_error=True)
+        request = Request(0, "tools/call", params.model_dump(by_alias=True, mode="json", exclude_none=True))
+        answer = await self._lane.serve(request, Context(caller_of(context), False, Origin("mcp")), lambda _: None)
+        said = msgspec.json.decode(answer)
+        if "error" in said:
+            raise MCPError(said["error"]["code"], said["error"]["message"])
+        return types.CallToolResult.model_validate(said["result"])
 
 
 def caller_of(context: ServerRequestContext[Any]) -> Caller:

@@ -1,0 +1,146 @@
+"""The path: everything Interlock does to a call, from left to right.
+
+    find tool → classify → check intent → match rules → decide ─┬─ Deny  → record → reply
+                                                                ├─ Hold  → record → reply
+                                                                └─ Allow → record → forward → record → reply
+
+The gateway, the command line, the lab and the dashboard build a Call and hand it to `Pipeline.run`; there is no second
+door. This module forwards what was allowed, records what happened, and decides nothing: `decide` does.
+"""
+
+from dataclasses import dataclass, field, replace
+
+import msgspec
+
+from interlock import errors
+from interlock.clock import Clock
+from interlock.core.decide import Entry, Facts, GatewayEntry, decide
+from interlock.core.lifecycle import CallEvent
+from interlock.core.model import Allow, Call, Deny, HoldTerms
+from interlock.core.rules import RuleBook
+from interlock.core.safety import Posture, effective_posture
+from interlock.core.schemas import Schemas
+from interlock.core.toolbook import ListedTool, ToolBook, nearest
+from interlock.errors import Reason
+from interlock.forward.fleet import Fleet
+from interlock.forward.link import Answer, BadMessage, LinkDown, LinkTimeout, Listener, Notification
+from interlock.record import MAX_CONTENT, OpenRecord, Origin, Outcome, Recorder
+from interlock.store.protocol import StoreUnavailable
+
+__all__ = ["Notification", "Pipeline", "Policy", "Reply"]
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """What the operator wrote, compiled: replaced as a whole when the configuration changes."""
+
+    rules: RuleBook = field(default_factory=RuleBook)
+    entry: GatewayEntry = field(default_factory=GatewayEntry)
+    hold: HoldTerms = field(default_factory=HoldTerms)
+    postures_of_workspaces: dict[str, Posture] = field(default_factory=dict[str, Posture])
+    postures_of_servers: dict[str, Posture] = field(default_factory=dict[str, Posture])
+
+    def entry_for(self, call: Call) -> GatewayEntry:
+        """The gateway's entry under the posture that holds for this caller and this server."""
+        workspace = self.postures_of_workspaces.get(call.caller.workspace or "")
+        server = self.postures_of_servers.get(call.server)
+        return replace(self.entry, posture=effective_posture(self.entry.posture, workspace, server))
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What goes back: the upstream's answer as it came, or the reason of a refusal. `activity` is its record."""
+
+    activity: str
+    answer: Answer | None = None
+    refusal: Reason | None = None
+
+
+class Pipeline:
+    """The one door to the upstreams."""
+
+    def __init__(self, fleet: Fleet, recorder: Recorder, clock: Clock, policy: Policy) -> None:
+        self._fleet = fleet
+        self._recorder = recorder
+        self._clock = clock
+        self._schemas = Schemas()
+        self.policy = policy
+
+    @property
+    def book(self) -> ToolBook:
+        """All tools as they are known now."""
+        return self._fleet.book
+
+    async def run(
+        self, call: Call, origin: Origin, *, entry: Entry | None = None, listener: Listener | None = None
+    ) -> Reply:
+        """Take one call along the path."""
+        found = self.book.find(call.server, call.tool)
+        verdict = decide(self._facts(call, found, entry))
+        try:
+            if isinstance(verdict, Allow) and found is not None:
+                return await self._forward(call, found, verdict, origin, listener)
+            refusal = verdict if isinstance(verdict, Deny) else Deny((errors.NO_DESK(tool=call.shown),), verdict.ground)
+            return Reply(await self._recorder.refused(call, found, refusal, origin), refusal=refusal.reasons[0])
+        except StoreUnavailable:
+            return Reply("", refusal=errors.AUDIT_UNAVAILABLE())
+
+    def _facts(self, call: Call, found: ListedTool | None, entry: Entry | None) -> Facts:
+        suggestion = "" if found is not None else nearest(call.shown, [each.tool.shown for each in self.book])
+        return Facts(
+            call=call,
+            found=None if found is None else found.known,
+            rules=self.policy.rules,
+            now=self._clock.now(),
+            entry=entry or self.policy.entry_for(call),
+            hold=self.policy.hold,
+            suggestion=suggestion,
+            argument_problem=None if found is None else self._schemas.problem(found, call.arguments),
+        )
+
+    async def _forward(
+        self, call: Call, found: ListedTool, verdict: Allow, origin: Origin, listener: Listener | None
+    ) -> Reply:
+        # INVARIANT: the record comes before the first byte, the outcome before the answer.
+        record = await self._recorder.ahead(call, found, verdict, origin)
+        try:
+            answer = await self._fleet.call(call.server, call.tool, msgspec.json.encode(call.arguments), listener)
+        except LinkDown as down:
+            event = CallEvent.LOSE if down.sent else CallEvent.FAIL
+            return await self._failed(record, event, errors.UPSTREAM_DOWN(server=call.server, problem=down.why))
+        except LinkTimeout:
+            seconds = self._fleet.seconds(call.server)
+            return await self._failed(
+                record, CallEvent.EXPIRE, errors.UPSTREAM_TIMEOUT(server=call.server, seconds=seconds)
+            )
+        except BadMessage as bad:
+            return await self._failed(
+                record, CallEvent.LOSE, errors.UPSTREAM_DOWN(server=call.server, problem=str(bad))
+            )
+        except BaseException:
+            # Cancelled: the caller went away, and what the upstream did is not known to us.
+            await self._recorder.outcome(record, Outcome(CallEvent.CANCEL))
+            raise
+        await self._recorder.outcome(record, _outcome_of(answer))
+        return Reply(record.activity.id, answer=answer)
+
+    async def _failed(self, record: OpenRecord, event: CallEvent, reason: Reason) -> Reply:
+        await self._recorder.outcome(record, Outcome(event, error=reason.text))
+        return Reply(record.activity.id, refusal=reason)
+
+
+class _ToolResult(msgspec.Struct):
+    """The one field of a result that the record needs."""
+
+    isError: bool = False  # noqa: N815 - the name on the wire
+
+
+def _outcome_of(answer: Answer) -> Outcome:
+    if answer.error is not None:
+        return Outcome(CallEvent.FAIL, len(answer.error.message), error=answer.error.message)
+    try:
+        failed = msgspec.json.decode(answer.result, type=_ToolResult).isError
+    except msgspec.MsgspecError:
+        failed = True
+    text = answer.result[:MAX_CONTENT].decode("utf-8", "replace")
+    return Outcome(CallEvent.FAIL if failed else CallEvent.SUCCEED, len(answer.result), content=text)

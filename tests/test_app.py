@@ -1,0 +1,99 @@
+"""From a configuration to a running gateway, and back."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from interlock.app import overrides_of, policy_of, running_gateway, settle_what_a_crash_left, upstreams_of
+from interlock.core.intent import IntentMode
+from interlock.core.lifecycle import CallState
+from interlock.core.safety import Posture, SafetyClass
+from interlock.errors import ConfigError
+from interlock.forward.upstream import Health, UpstreamSpec
+from interlock.store.protocol import Activity, ActivityFilter, ActivityType
+from interlock.store.sqlite import SqliteStore
+from tests.fakes import FakeClock
+from tests.running import config_of
+
+TEXT = """
+posture: strict
+intent_declaration: {mode: inferred, strict_server_validation: false}
+hold: {approvals_needed: 2}
+workspaces: [{id: prod, posture: open}, {id: dev}]
+servers:
+  local: {command: prog, args: [-x], env: {T: "${env:SECRET}"}, cwd: /srv, posture: observe, call_timeout: 5}
+  far: {url: "https://h/mcp", namespace: ns, headers: {A: "Bearer ${env:SECRET}"}, trusted: true}
+  off: {command: prog, enabled: false}
+overrides: {"local:a": read-only, "local:b": dangerous, "far:a": unknown}
+route_rules: [{id: r, effect: deny}]
+"""
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+def test_the_policy_is_what_the_file_says(tmp_path: Path) -> None:
+    policy = policy_of(config_of(tmp_path, TEXT))
+
+    assert [each.rule.id for each in policy.rules.rules] == ["r"]
+    assert policy.entry.posture is Posture.STRICT
+    assert (policy.entry.intent.mode, policy.entry.intent.strict_server_validation) == (IntentMode.INFERRED, False)
+    assert policy.hold.approvals_needed == 2
+    assert policy.postures_of_workspaces == {"prod": Posture.OPEN}
+    assert policy.postures_of_servers == {"local": Posture.OBSERVE}
+
+
+def test_the_upstreams_are_the_enabled_servers_with_their_references_resolved(tmp_path: Path) -> None:
+    specs = upstreams_of(config_of(tmp_path, TEXT), {"SECRET": "s3"})
+
+    assert specs == [
+        UpstreamSpec("local", "local", ("prog", "-x"), None, {"T": "s3"}, {}, "/srv", False, 5.0),
+        UpstreamSpec("far", "ns", (), "https://h/mcp", {}, {"A": "Bearer s3"}, None, True, 120.0),
+    ]
+
+
+def test_a_reference_that_leads_nowhere_stops_the_start(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"servers\.local\.env\.T: the environment variable SECRET is not set"):
+        upstreams_of(config_of(tmp_path, TEXT), {})
+
+
+def test_without_servers_there_is_the_sample(tmp_path: Path) -> None:
+    (spec,) = upstreams_of(config_of(tmp_path), {})
+
+    assert (spec.id, spec.argv[1:]) == ("sample", ("-m", "interlock.sample"))
+
+
+def test_overrides_are_kept_by_server(tmp_path: Path) -> None:
+    assert overrides_of(config_of(tmp_path, TEXT)) == {
+        "local": {"a": SafetyClass.READ_ONLY, "b": SafetyClass.DANGEROUS},
+        "far": {"a": SafetyClass.UNKNOWN},
+    }
+
+
+async def test_a_gateway_with_no_configuration_has_the_tools_of_the_sample(tmp_path: Path) -> None:
+    async with running_gateway(config_of(tmp_path), tmp_path / "data") as gateway:
+        names = [each.tool.shown for each in gateway.pipeline.book]
+        health = gateway.fleet.upstreams["sample"].health
+
+    assert "sample:read_note" in names
+    assert health is Health.READY
+    assert gateway.fleet.upstreams["sample"].health is Health.STOPPED
+
+
+async def test_what_a_crash_left_open_is_indeterminate_afterwards(tmp_path: Path) -> None:
+    store = SqliteStore(tmp_path / "interlock.db", FakeClock())
+    await store.start()
+    sent = Activity("a1", 1, ActivityType.TOOL_CALL, CallState.SENT, {"k": 1}, "s", "t")
+    done = replace(sent, id="a2", status=CallState.SUCCESS)
+    await store.write([sent, done])
+
+    settled = await settle_what_a_crash_left(store)
+    again = await settle_what_a_crash_left(store)
+    statuses = {each.id: each.status for each in (await store.list_activities(ActivityFilter())).items}
+    await store.close()
+
+    assert (settled, again) == (1, 0)
+    assert statuses == {"a1": CallState.INDETERMINATE, "a2": CallState.SUCCESS}

@@ -1,0 +1,159 @@
+"""The path, with a real upstream and a real store, and no agent in front of it."""
+
+from collections.abc import AsyncGenerator
+from pathlib import Path
+
+import pytest
+
+from interlock.core.canonical import argument_digest
+from interlock.core.decide import GatewayEntry, RunToolEntry
+from interlock.core.lifecycle import CallState
+from interlock.core.model import Call, Caller, Json
+from interlock.core.rules import Rule, RuleBook
+from interlock.core.safety import Effect, Posture, RunToolFlags
+from interlock.errors import Code
+from interlock.pipeline import Pipeline, Policy, Reply
+from interlock.record import Origin
+from tests.running import Running, server_yaml, serving
+from tests.upstream.running import received, stdio_argv
+
+ORIGIN = Origin("test")
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+@pytest.fixture
+async def running(tmp_path: Path) -> AsyncGenerator[Running]:
+    text = "servers:\n" + server_yaml("up", stdio_argv(tmp_path / "upstream.log"), call_timeout=1)
+    async with serving(tmp_path, text) as gateway:
+        yield gateway
+
+
+@pytest.fixture
+def pipeline(running: Running) -> Pipeline:
+    return running.gateway.pipeline
+
+
+def call(tool: str, arguments: dict[str, Json] | None = None, server: str = "up", workspace: str | None = None) -> Call:
+    given = arguments or {}
+    return Call(Caller("agent", workspace), server, tool, given, argument_digest(given))
+
+
+def code(reply: Reply) -> Code | None:
+    return None if reply.refusal is None else reply.refusal.code
+
+
+def sends(tmp_path: Path) -> int:
+    return len([each for each in received(tmp_path / "upstream.log") if each.method == "tools/call"])
+
+
+async def test_an_allowed_call_is_forwarded_and_its_answer_comes_back(pipeline: Pipeline, tmp_path: Path) -> None:
+    reply = await pipeline.run(call("read_note", {"name": "a"}), ORIGIN)
+
+    assert reply.answer is not None
+    assert b"content" in reply.answer.result
+    assert sends(tmp_path) == 1
+
+
+@pytest.mark.parametrize(
+    ("wanted", "why"),
+    [
+        (call("nothing"), Code.UNKNOWN_TOOL),
+        (call("read_note", server="nobody"), Code.UNKNOWN_TOOL),
+        (call("read_note", {"name": 5}), Code.INVALID_ARGUMENTS),
+        (call("delete_note"), Code.DENIED),
+        (call("frobnicate"), Code.DENIED),
+    ],
+)
+async def test_what_may_not_run_sends_nothing_and_is_on_record(
+    pipeline: Pipeline, running: Running, tmp_path: Path, wanted: Call, why: Code
+) -> None:
+    reply = await pipeline.run(wanted, ORIGIN)
+    (activity,) = await running.activities()
+
+    assert code(reply) is why
+    assert (activity.id, activity.status) == (reply.activity, CallState.BLOCKED)
+    assert sends(tmp_path) == 0
+
+
+async def test_an_unknown_tool_is_answered_with_the_nearest_one(pipeline: Pipeline) -> None:
+    reply = await pipeline.run(call("read_nte"), ORIGIN)
+
+    assert reply.refusal is not None
+    assert reply.refusal.text == "Tool 'up:read_nte' not found. Did you mean 'up:read_note'?"
+
+
+async def test_a_slow_upstream_is_given_up_and_the_record_says_so(pipeline: Pipeline, running: Running) -> None:
+    pipeline.policy = Policy(entry=GatewayEntry(Posture.OPEN))
+    reply = await pipeline.run(call("slow", {"seconds": 30}), ORIGIN)
+    (activity,) = await running.activities()
+
+    assert code(reply) is Code.UPSTREAM_TIMEOUT
+    assert activity.status is CallState.TIMEOUT
+
+
+async def test_an_upstream_that_breaks_the_protocol_leaves_an_indeterminate_call(
+    pipeline: Pipeline, running: Running
+) -> None:
+    pipeline.policy = Policy(entry=GatewayEntry(Posture.OPEN))
+    reply = await pipeline.run(call("crash"), ORIGIN)
+    (activity,) = await running.activities()
+
+    assert code(reply) is Code.UPSTREAM_DOWN
+    assert activity.status is CallState.INDETERMINATE
+
+
+async def test_a_call_to_an_upstream_that_is_down_was_not_sent(pipeline: Pipeline, running: Running) -> None:
+    pipeline.policy = Policy(entry=GatewayEntry(Posture.OPEN))
+    await pipeline.run(call("crash"), ORIGIN)
+    reply = await pipeline.run(call("write_note"), ORIGIN)
+
+    assert code(reply) is Code.UPSTREAM_DOWN
+    assert (await running.activities())[-1].status is CallState.ERROR
+
+
+async def test_without_a_store_nothing_is_sent(pipeline: Pipeline, running: Running, tmp_path: Path) -> None:
+    await running.gateway.store.close()
+
+    reply = await pipeline.run(call("write_note", {"name": "a", "text": "b"}), ORIGIN)
+
+    assert code(reply) is Code.AUDIT_UNAVAILABLE
+    assert sends(tmp_path) == 0
+
+
+async def test_another_entry_brings_its_own_table(pipeline: Pipeline) -> None:
+    blocked = await pipeline.run(call("write_note"), ORIGIN, entry=RunToolEntry())
+    passed = await pipeline.run(call("write_note"), ORIGIN, entry=RunToolEntry(RunToolFlags(approve=True)))
+
+    assert blocked.refusal is not None
+    assert blocked.refusal.text.startswith("Blocked: tool 'write_note' is classified write-capable.")
+    assert passed.answer is not None
+
+
+async def test_a_new_policy_counts_from_the_next_call_on(pipeline: Pipeline) -> None:
+    before = await pipeline.run(call("read_note"), ORIGIN)
+    pipeline.policy = Policy(rules=RuleBook([Rule("no", Effect.DENY)]))
+    after = await pipeline.run(call("read_note"), ORIGIN)
+
+    assert before.answer is not None
+    assert code(after) is Code.DENIED_BY_RULE
+
+
+@pytest.mark.parametrize(
+    ("workspace", "server", "posture"),
+    [
+        (None, "x", Posture.GUARDED),
+        ("prod", "x", Posture.STRICT),
+        ("prod", "up", Posture.STRICT),
+        (None, "up", Posture.OPEN),
+    ],
+)
+def test_the_posture_of_a_workspace_or_server_replaces_the_global_one(
+    workspace: str | None, server: str, posture: Posture
+) -> None:
+    policy = Policy(postures_of_workspaces={"prod": Posture.STRICT}, postures_of_servers={"up": Posture.OPEN})
+
+    assert policy.entry_for(call("x", server=server, workspace=workspace)).posture is posture
