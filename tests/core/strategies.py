@@ -1,5 +1,7 @@
 """Hypothesis strategies over small alphabets, so that what is generated meets and collides."""
 
+from functools import cache
+
 from hypothesis import strategies as st
 
 from interlock.core.classify import classify, read_descriptor
@@ -21,6 +23,7 @@ from interlock.core.model import (
 from interlock.core.rules import Rule, RuleBook
 from interlock.core.safety import Effect, LabPolicy, Posture, RunToolFlags, SafetyClass
 
+# Strategies are built once and kept: building them anew for every example costs more than the examples.
 SERVERS = ("github", "db")
 WORKSPACES = ("prod", "dev")
 CALLERS = ("ci-1", "ci-2", "alice")
@@ -43,6 +46,7 @@ json_values: st.SearchStrategy[Json] = st.recursive(
 )
 
 
+@cache
 def tool_names() -> st.SearchStrategy[str]:
     words = st.lists(st.sampled_from(_WORDS), min_size=1, max_size=4)
     joined = st.builds(_joined, st.sampled_from(["_", "-", "__", "."]), words)
@@ -53,6 +57,7 @@ def _joined(separator: str, words: list[str]) -> str:
     return separator.join(words)
 
 
+@cache
 def annotations() -> st.SearchStrategy[dict[str, Json]]:
     value: st.SearchStrategy[Json] = st.sampled_from([True, False, True, False, "yes", None, 1])
     return st.dictionaries(
@@ -60,6 +65,7 @@ def annotations() -> st.SearchStrategy[dict[str, Json]]:
     )
 
 
+@cache
 def descriptors() -> st.SearchStrategy[dict[str, Json]]:
     """Tool descriptors, most of them sane, some of them not."""
     metadata: st.SearchStrategy[Json] = st.one_of(
@@ -99,6 +105,7 @@ _matchers: st.SearchStrategy[tuple[str, Json]] = st.sampled_from(
 )
 
 
+@cache
 def terms() -> st.SearchStrategy[HoldTerms]:
     return st.builds(
         HoldTerms,
@@ -110,6 +117,7 @@ def terms() -> st.SearchStrategy[HoldTerms]:
     )
 
 
+@cache
 def _sets(values: type[SafetyClass] | type[OperationType]) -> st.SearchStrategy[frozenset[str]]:
     return st.one_of(st.just(frozenset[str]()), st.frozensets(st.sampled_from(list(values)), max_size=2))
 
@@ -135,6 +143,7 @@ def rules(effects: st.SearchStrategy[Effect | None] | None = None) -> st.SearchS
     )
 
 
+@cache
 def rule_lists() -> st.SearchStrategy[list[Rule]]:
     return st.lists(rules(), max_size=6, unique_by=lambda rule: rule.id)
 
@@ -150,6 +159,7 @@ def callers(draw: st.DrawFn) -> Caller:
     return Caller(draw(st.sampled_from(CALLERS)), draw(st.sampled_from([None, *WORKSPACES])), scope)
 
 
+@cache
 def entries() -> st.SearchStrategy[Entry]:
     return st.one_of(
         st.builds(
@@ -241,6 +251,7 @@ def facts(draw: st.DrawFn, *, entry: st.SearchStrategy[Entry] | None = None) -> 
     )
 
 
+@cache
 def declarations() -> st.SearchStrategy[Declaration]:
     operation: st.SearchStrategy[Json] = st.one_of(
         st.sampled_from([each.value for each in OperationType]), st.none(), json_values
