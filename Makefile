@@ -11,10 +11,7 @@ help:
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1	\2/p' $(MAKEFILE_LIST)
 
 serve: .venv/.run ## set up and start Interlock
-	@$(BIN)/interlock --help
-	@echo
-	@echo 'The gateway itself is not built yet: this version decides offline. Try'
-	@echo '  $(BIN)/interlock tool classify delete_file read_file frobnicate'
+	$(BIN)/interlock serve
 
 test: check ## set up, check and test everything, in under 15 minutes
 	HYPOTHESIS_PROFILE=test $(BIN)/coverage run -m pytest
@@ -39,6 +36,8 @@ bench: .venv/.dev ## run the measurements; each prints ratios of one run
 	$(BIN)/python bench/start.py
 	$(BIN)/python bench/lexicon.py
 	$(BIN)/python bench/decide.py
+	$(BIN)/python bench/store.py
+	$(BIN)/python bench/link_http.py
 
 LOCK := $(UV_ENV) $(UV) pip compile -q --generate-hashes --universal --python-version 3.11 --no-emit-index-url \
 	--custom-compile-command 'make lock'
