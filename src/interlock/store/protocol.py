@@ -114,7 +114,11 @@ class Token:
 
 
 class Store(Protocol):
-    """Every method may raise StoreUnavailable; methods that write return when the write is durable."""
+    """Every method may raise StoreUnavailable; methods that write return when the write is durable.
+
+    A value that no database can hold (half a character in a column, a time beyond 64 bits, the id of a token that
+    exists) raises ValueError for whoever brought it, and nothing of that write is kept.
+    """
 
     async def start(self) -> None:
         """Open, migrate, and take the chain up where it ended. Refuses a database of a newer version."""

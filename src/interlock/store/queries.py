@@ -1,0 +1,141 @@
+"""Every statement that runs against SQLite, with its name and its reason.
+
+The list of activities is the only one that is put together, and only from the fragments below: a filter chooses among
+them, and its values travel as parameters. No text of a user ever becomes SQL.
+"""
+
+from itertools import chain
+
+from interlock.core.canonical import canonical_text
+from interlock.core.model import Micros
+from interlock.store.protocol import ActivityFilter
+from interlock.store.rows import Row, SqlValue, nearest_integer, place_of
+
+# Takes the write lock at once: a transaction that reads first and writes later can fail half-way.
+BEGIN = "BEGIN IMMEDIATE"
+COMMIT = "COMMIT"
+
+# Makes the chain of a new database; does nothing in one that has its chain.
+START_CHAIN = "INSERT INTO chain (id, started_at) SELECT ?, ? WHERE NOT EXISTS (SELECT 1 FROM chain)"
+
+# The chain that this database continues.
+CHAIN = "SELECT id FROM chain"
+
+# Where the chain stands. Asked within each transaction, so that another process may write to it too.
+TIP = "SELECT seq, hash FROM entry WHERE chain = ? ORDER BY seq DESC LIMIT 1"
+
+# One link more.
+APPEND = "INSERT INTO entry (chain, seq, at, kind, subject, text, prev, hash) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+
+# The latest version of an activity takes the place of the one before it.
+PUT_ACTIVITY = """
+INSERT INTO activity (
+    id, at, type, status, body, server, tool, caller, session_id, workspace, intent_type, safety_class, verdict,
+    rule_id, approval_id
+) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (id) DO UPDATE SET
+    at = excluded.at, type = excluded.type, status = excluded.status, body = excluded.body, server = excluded.server,
+    tool = excluded.tool, caller = excluded.caller, session_id = excluded.session_id, workspace = excluded.workspace,
+    intent_type = excluded.intent_type, safety_class = excluded.safety_class, verdict = excluded.verdict,
+    rule_id = excluded.rule_id, approval_id = excluded.approval_id
+"""
+
+# The columns of an activity, in the order of its fields.
+_ACTIVITY = """
+SELECT id, at, type, status, body, server, tool, caller, session_id, workspace, intent_type, safety_class, verdict,
+    rule_id, approval_id
+FROM activity
+"""
+
+# One activity.
+GET_ACTIVITY = f"{_ACTIVITY} WHERE id = ?"
+
+# Calls in one of the given states, oldest first. The plus keeps the planner on the index of the status: few calls are
+# in such a state, and most activities are calls.
+OPEN_CALLS = f"""{_ACTIVITY}
+WHERE status IN (SELECT value FROM json_each(?)) AND +type = 'tool_call' ORDER BY at, id
+"""  # noqa: S608 - put together from constants
+
+# Entries of a chain after a sequence number.
+ENTRIES = """
+SELECT chain, seq, at, kind, subject, text, prev, hash FROM entry WHERE chain = ? AND seq > ? ORDER BY seq LIMIT ?
+"""
+
+# A new token, unless there is one with its id.
+ADD_TOKEN = """
+INSERT INTO token (id, principal, kind, roles, secret_hash, created_at, expires_at, revoked_at, scope)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING
+"""  # noqa: S105 - no secret
+
+# All tokens, oldest first.
+TOKENS = """
+SELECT id, principal, kind, roles, secret_hash, created_at, expires_at, revoked_at, scope
+FROM token ORDER BY created_at, id
+"""
+
+# Compare and set: only the first revocation changes a row.
+REVOKE_TOKEN = "UPDATE token SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL"  # noqa: S105 - no secret
+
+_SELECTIVE = ("session_id", "tool", "caller", "server", "status", "verdict", "intent_type", "safety_class", "type")
+"""The columns that can be filtered by, those that leave the fewest rows first."""
+
+# The first of them that is given leads through its index. The plus tells the planner only to check the others, so that
+# a list always comes out of one index in its final order.
+_LEADS = {column: f"{column} = ?" for column in _SELECTIVE}
+_CHECKS = {column: f"+{column} IN (SELECT value FROM json_each(?))" for column in _SELECTIVE}  # noqa: S608 - constants
+_SINCE = "at >= ?"
+_BEFORE = "(at, id) < (?, ?)"
+_NEWEST_FIRST = "ORDER BY at DESC, id DESC LIMIT ?"
+
+
+def listing(wanted: ActivityFilter, limit: int) -> tuple[str, Row]:
+    """The statement and the parameters that list what is wanted. Raises ValueError when the cursor is not ours."""
+    (lead, leaders), *others = _given(wanted) or [("", ())]
+    bounds, bound_values = _bounds(wanted)
+    wheres = [_CHECKS[column] for column, _ in others] + bounds
+    values: list[SqlValue] = [canonical_text(each) for _, each in others] + bound_values
+    if not leaders:
+        return f"{_select(wheres)} {_NEWEST_FIRST}", (*values, limit)
+    # One select for each value of the leading filter: each comes out of the index in order, and SQLite merges them as
+    # they come. An IN would read and sort everything that matches before it gave the first row.
+    merged = " UNION ALL ".join([_select([_LEADS[lead], *wheres])] * len(leaders))
+    return f"{merged} {_NEWEST_FIRST}", (*chain.from_iterable((leader, *values) for leader in leaders), limit)
+
+
+def _select(wheres: list[str]) -> str:
+    return f"{_ACTIVITY} WHERE {' AND '.join(wheres)}" if wheres else _ACTIVITY
+
+
+def _given(wanted: ActivityFilter) -> list[tuple[str, tuple[str, ...]]]:
+    """The columns that are filtered by, most selective first, each with the values it may have."""
+    allowed: dict[str, tuple[str | None, ...]] = {
+        "session_id": (wanted.session_id,),
+        "tool": (wanted.tool,),
+        "caller": (wanted.caller,),
+        "server": (wanted.server,),
+        "status": wanted.statuses,
+        "verdict": (wanted.verdict,),
+        "intent_type": (wanted.intent_type,),
+        "safety_class": (wanted.safety_class,),
+        "type": wanted.types,
+    }
+    plain = {column: dict.fromkeys(str(each) for each in allowed[column] if each is not None) for column in _SELECTIVE}
+    return [(column, tuple(values)) for column, values in plain.items() if values]
+
+
+def _bounds(wanted: ActivityFilter) -> tuple[list[str], list[SqlValue]]:
+    """Where the list begins and ends. Of a cursor and `until` only the nearer one counts, so that one seek finds it."""
+    fragments: list[str] = []
+    values: list[SqlValue] = []
+    if wanted.since is not None:
+        fragments.append(_SINCE)
+        values.append(nearest_integer(wanted.since))
+    before: list[tuple[Micros, str]] = []
+    if wanted.until is not None:
+        before.append((nearest_integer(wanted.until), ""))
+    if wanted.cursor is not None:
+        before.append(place_of(wanted.cursor))
+    if before:
+        fragments.append(_BEFORE)
+        values += min(before)
+    return fragments, values

@@ -1,0 +1,136 @@
+"""Activities, entries and tokens as rows, and rows as what they were.
+
+All turning into text happens here, once, in the thread of whoever writes: a value that no database can hold is refused
+before it is queued, so that it fails its own caller and never the batch it would have joined; and what is written later
+is what was given, whatever became of it since.
+
+This module refuses to know SQL, and what a row is for.
+"""
+
+import base64
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import Any, TypeAlias
+
+import msgspec
+
+from interlock.core.canonical import canonical_text
+from interlock.core.lifecycle import CallState
+from interlock.core.model import Json, Micros
+from interlock.store.protocol import Activity, ActivityType, LogEntry, Token
+
+SqlValue: TypeAlias = str | int | bytes | None
+Row: TypeAlias = tuple[SqlValue, ...]
+
+_INTEGERS = range(-(2**63), 2**63)
+_COLUMNS = tuple(each.name for each in fields(Activity))
+_OPTIONAL = _COLUMNS[5:]
+_ENCODER = msgspec.json.Encoder(order="sorted")
+"""Sorted keys and no white space, at a seventh of the cost of `canonical_text`, which would be half of a record's. A
+number that JSON cannot write, which strict decoding never lets in, becomes null."""
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """An activity made ready: its row, and the text, kind and subject of its entry in the log."""
+
+    kind: str
+    subject: str
+    text: str
+    row: Row
+
+
+def record_of(activity: Activity) -> Record:
+    """Make an activity ready to be written. Raises ValueError when no database could hold it."""
+    body = _json_text(activity.body)
+    optional = (_plain(getattr(activity, name)) for name in _OPTIONAL)
+    row = storable((activity.id, activity.at, activity.type.value, activity.status.value, body, *optional))
+    told: dict[str, object] = {**dict(zip(_COLUMNS, row, strict=True)), "body": msgspec.Raw(body.encode())}
+    return Record(activity.type.value, activity.id, _ENCODER.encode(told).decode(), row)
+
+
+def activity_of(row: Sequence[Any]) -> Activity:
+    """The activity of a row."""
+    identity, at, kind, status, body, *optional = row
+    return Activity(identity, at, ActivityType(kind), CallState(status), json.loads(body), *optional)
+
+
+def entry_of(row: Sequence[Any]) -> LogEntry:
+    """The log entry of a row."""
+    return LogEntry(*row)
+
+
+def token_row(token: Token) -> Row:
+    """The row of a token. Raises ValueError when no database could hold it."""
+    return storable(
+        (
+            token.id,
+            token.principal,
+            token.kind,
+            _json_text(token.roles),
+            token.secret_hash,
+            token.created_at,
+            token.expires_at,
+            token.revoked_at,
+            _json_text(token.scope),
+        )
+    )
+
+
+def token_of(row: Sequence[Any]) -> Token:
+    """The token of a row."""
+    identity, principal, kind, roles, secret_hash, created_at, expires_at, revoked_at, scope = row
+    known = tuple(json.loads(roles))
+    return Token(identity, principal, kind, known, secret_hash, created_at, expires_at, revoked_at, json.loads(scope))
+
+
+def storable(row: Row) -> Row:
+    """The row itself, if a database can hold each of its values."""
+    for value in row:
+        if isinstance(value, str):
+            value.encode()  # raises UnicodeEncodeError, a ValueError, on a lone surrogate
+        elif isinstance(value, int) and value not in _INTEGERS:
+            raise ValueError(f"{value} does not fit into 64 bits")
+    return row
+
+
+def nearest_integer(value: int) -> int:
+    """The value itself, or the nearest one that a column can hold: enough for a bound."""
+    return max(_INTEGERS[0], min(value, _INTEGERS[-1]))
+
+
+def cursor_of(activity: Activity) -> str:
+    """The place of an activity in the list, as text that means nothing to anyone else."""
+    return _cursor(activity.at, activity.id)
+
+
+def place_of(cursor: str) -> tuple[Micros, str]:
+    """The place that a cursor means. Raises ValueError when it is none of ours."""
+    try:
+        padding = "=" * (-len(cursor) % 4)
+        at, _, identity = base64.b64decode(cursor + padding, altchars=b"-_", validate=True).decode().partition(":")
+        place = int(at), identity
+    except ValueError:
+        place = 0, ""
+    # Written again it must be the same text, so that each place has one cursor, and int() forgives nothing.
+    if place[0] not in _INTEGERS or _cursor(*place) != cursor:
+        raise ValueError("This is not a cursor of the activity list: leave it out to begin with the newest.")
+    return place
+
+
+def _cursor(at: Micros, identity: str) -> str:
+    return base64.urlsafe_b64encode(f"{at}:{identity}".encode()).decode().rstrip("=")
+
+
+def _json_text(value: Json) -> str:
+    try:
+        return _ENCODER.encode(value).decode()
+    except UnicodeEncodeError:
+        # A lone surrogate: what an upstream said must be recordable all the same, and this writes it as an escape.
+        return canonical_text(value)
+
+
+def _plain(text: str | None) -> str | None:
+    # Columns often hold a StrEnum, which the database would take the long way round.
+    return None if text is None else str(text)

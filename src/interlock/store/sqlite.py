@@ -1,0 +1,273 @@
+"""The store in one SQLite file: one connection that writes, one that reads, each in a thread of its own.
+
+The write-ahead log lets both work at once, and `synchronous = FULL` makes a commit durable, not only atomic. After any
+failure the connection is thrown away and a new one is opened for the next try, so that the store works again as soon as
+the disk does, and so that nothing which was remembered can be wrong: where the chain stands is read in each
+transaction.
+
+INVARIANT: an activity and its entry in the log are written in the same transaction, and whoever waited for them is
+answered only after the commit.
+
+This module refuses to create a database that others may read, to create one by accident when a file has gone, and to
+touch one that is not ours or of a newer version.
+"""
+
+import asyncio
+import os
+import secrets
+import sqlite3
+from collections.abc import Generator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from interlock.clock import Clock
+from interlock.core.canonical import canonical_text
+from interlock.core.lifecycle import CALL, CallState
+from interlock.core.model import Micros
+from interlock.store import queries
+from interlock.store.chain import BEGINNING, entry_hash
+from interlock.store.migrate import migrate, migrations
+from interlock.store.protocol import Activity, ActivityFilter, ActivityPage, LogEntry, StoreUnavailable, Token
+from interlock.store.rows import (
+    Record,
+    Row,
+    activity_of,
+    cursor_of,
+    entry_of,
+    nearest_integer,
+    record_of,
+    storable,
+    token_of,
+    token_row,
+)
+from interlock.store.writer import GroupWriter, Guard, Job, Limits
+
+MAX_PAGE = 500
+"""The most activities that one page of a list holds."""
+
+PATIENCE = 2.0
+"""How many seconds a write waits for another process that is writing."""
+
+WRITER_PRAGMAS = ("PRAGMA synchronous = FULL", "PRAGMA fullfsync = ON")
+"""Sync at every commit, and on macOS, where a plain sync stops at the cache of the drive, make the drive sync too."""
+
+READER_PRAGMAS = ("PRAGMA query_only = ON",)
+
+_WRITE_AHEAD_LOG = "PRAGMA journal_mode = WAL"
+_TRIES = 20
+_NOT_OPEN = "The store is not open."
+_OPEN_STATES = canonical_text([state for state in CallState if CALL[state]])
+
+
+class SqliteStore:
+    """The store of one gateway, in a file."""
+
+    def __init__(self, path: Path, clock: Clock, *, limits: Limits | None = None, patience: float = PATIENCE) -> None:
+        self._path = path
+        self._clock = clock
+        self._limits = limits or Limits()
+        self._patience = patience
+        self._chain = ""
+        self._writer: GroupWriter | None = None
+        self._reading = Handle(path, patience, READER_PRAGMAS)
+        self._reader = ThreadPoolExecutor(1, "interlock-store-reader")
+
+    async def start(self) -> None:
+        loop = asyncio.get_running_loop()
+        self._chain = await loop.run_in_executor(self._reader, prepare, self._path, self._clock, self._patience)
+        ledger = SqliteLedger(self._path, self._clock, self._chain, self._patience)
+        self._writer = GroupWriter(ledger, self._clock, self._limits)
+
+    async def close(self) -> None:
+        writer, self._writer = self._writer, None
+        if writer is None:
+            return
+        loop = asyncio.get_running_loop()
+        try:
+            await loop.run_in_executor(self._reader, writer.close)
+        finally:
+            await loop.run_in_executor(self._reader, self._reading.close)
+            self._reader.shutdown(wait=False)
+
+    async def write(self, activities: Sequence[Activity]) -> None:
+        await self._write(tuple(map(record_of, activities)))
+
+    def write_soon(self, activities: Sequence[Activity]) -> None:
+        self._open_writer().put(Job(tuple(map(record_of, activities))))
+
+    async def list_activities(self, wanted: ActivityFilter) -> ActivityPage:
+        limit = max(1, min(wanted.limit, MAX_PAGE))
+        # One row more than the page holds tells whether there is a next one.
+        rows = await self._rows(*queries.listing(wanted, limit + 1))
+        items = tuple(map(activity_of, rows[:limit]))
+        return ActivityPage(items, cursor_of(items[-1]) if len(rows) > limit else None)
+
+    async def get_activity(self, activity_id: str) -> Activity | None:
+        rows = await self._rows(queries.GET_ACTIVITY, (activity_id,))
+        return activity_of(rows[0]) if rows else None
+
+    async def open_activities(self) -> Sequence[Activity]:
+        return [activity_of(row) for row in await self._rows(queries.OPEN_CALLS, (_OPEN_STATES,))]
+
+    async def log_entries(self, after: int, limit: int) -> Sequence[LogEntry]:
+        bounds = self._chain, nearest_integer(after), nearest_integer(max(0, limit))
+        return [entry_of(row) for row in await self._rows(queries.ENTRIES, bounds)]
+
+    async def add_token(self, token: Token, why: Activity) -> None:
+        if not await self._write((record_of(why),), Guard(queries.ADD_TOKEN, token_row(token))):
+            raise ValueError(f"There is a token with the id '{token.id}' already.")
+
+    async def list_tokens(self) -> Sequence[Token]:
+        return [token_of(row) for row in await self._rows(queries.TOKENS, ())]
+
+    async def revoke_token(self, token_id: str, at: Micros, why: Activity) -> bool:
+        return await self._write((record_of(why),), Guard(queries.REVOKE_TOKEN, storable((at, token_id))))
+
+    async def _write(self, records: tuple[Record, ...], guard: Guard | None = None) -> bool:
+        waiter = asyncio.get_running_loop().create_future()
+        self._open_writer().put(Job(records, guard, waiter))
+        return await waiter
+
+    async def _rows(self, sql: str, values: Row) -> list[Any]:
+        self._open_writer()
+        return await asyncio.get_running_loop().run_in_executor(self._reader, self._read, sql, values)
+
+    def _read(self, sql: str, values: Row) -> list[Any]:
+        with self._reading.use() as connection:
+            return connection.execute(sql, values).fetchall()
+
+    def _open_writer(self) -> GroupWriter:
+        if self._writer is None:
+            raise StoreUnavailable(_NOT_OPEN)
+        return self._writer
+
+
+class SqliteLedger:
+    """The writing end: one transaction per batch. Used by one thread."""
+
+    def __init__(self, path: Path, clock: Clock, chain: str, patience: float) -> None:
+        self._handle = Handle(path, patience, WRITER_PRAGMAS)
+        self._clock = clock
+        self._chain = chain
+
+    def commit(self, jobs: Sequence[Job]) -> Sequence[bool]:
+        with self._handle.use() as connection:
+            connection.execute(queries.BEGIN)
+            written = self._write(connection, jobs)
+            connection.execute(queries.COMMIT)
+        return written
+
+    def close(self) -> None:
+        self._handle.close()
+
+    def _write(self, connection: sqlite3.Connection, jobs: Sequence[Job]) -> list[bool]:
+        written = [job.guard is None or _changes_one(connection, job.guard) for job in jobs]
+        records = [record for job, let in zip(jobs, written, strict=True) if let for record in job.records]
+        connection.executemany(queries.APPEND, self._links(connection, records))
+        # Of several versions in one batch only the last one is ever seen in the list; the log has them all.
+        latest = {record.subject: record.row for record in records}
+        connection.executemany(queries.PUT_ACTIVITY, latest.values())
+        return written
+
+    def _links(self, connection: sqlite3.Connection, records: Sequence[Record]) -> list[Row]:
+        chain, at = self._chain, self._clock.now()
+        seq, prev = connection.execute(queries.TIP, (chain,)).fetchone() or (0, BEGINNING)
+        links: list[Row] = []
+        for record in records:
+            seq += 1
+            sealed = entry_hash(chain, seq, at, record.kind, record.subject, record.text, prev)
+            links.append((chain, seq, at, record.kind, record.subject, record.text, prev, sealed))
+            prev = sealed
+        return links
+
+
+class Handle:
+    """A connection that is opened when it is needed and thrown away after any failure. Used by one thread."""
+
+    def __init__(self, path: Path, patience: float, pragmas: Sequence[str]) -> None:
+        self._path = path
+        self._patience = patience
+        self._pragmas = pragmas
+        self._connection: sqlite3.Connection | None = None
+
+    @contextmanager
+    def use(self) -> Generator[sqlite3.Connection]:
+        """The connection; what the database says when it fails is raised as StoreUnavailable."""
+        try:
+            if self._connection is None:
+                self._connection = connect(self._path, self._patience, self._pragmas)
+            yield self._connection
+        except BaseException as problem:
+            self.close()  # which also rolls back
+            if isinstance(problem, sqlite3.Error):
+                raise StoreUnavailable(_words(problem)) from problem
+            raise
+
+    def close(self) -> None:
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.close()
+
+
+def prepare(path: Path, clock: Clock, patience: float) -> str:
+    """Create or migrate the database, and say which chain it continues. Blocks."""
+    try:
+        _create(path)
+        with closing(connect(path, patience)) as connection:
+            migrate(connection, migrations())
+            _write_ahead(connection)
+            connection.execute(queries.START_CHAIN, (secrets.token_hex(8), clock.now()))
+            (chain,) = connection.execute(queries.CHAIN).fetchone()
+    except (OSError, sqlite3.Error) as problem:
+        raise StoreUnavailable(f"{path}: {_words(problem)}") from problem
+    return chain
+
+
+def _write_ahead(connection: sqlite3.Connection) -> None:
+    """Turn the write-ahead log on. Two who start at once get into each other's way here, and SQLite does not wait."""
+    for _ in range(_TRIES):
+        with suppress(sqlite3.OperationalError):
+            connection.execute(_WRITE_AHEAD_LOG)
+            return
+        # For a transaction it does wait.
+        connection.execute(queries.BEGIN)
+        connection.execute(queries.COMMIT)
+    connection.execute(_WRITE_AHEAD_LOG)
+
+
+def connect(path: Path, patience: float, pragmas: Sequence[str] = ()) -> sqlite3.Connection:
+    """Open the database in autocommit mode; a file that is not there is not created."""
+    address = f"{path.absolute().as_uri()}?mode=rw"
+    connection = sqlite3.connect(address, timeout=patience, uri=True, isolation_level=None)
+    # Bytes that are no text are evidence of tampering, and have to be read to be shown.
+    connection.text_factory = _text
+    try:
+        for pragma in pragmas:
+            connection.execute(pragma)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _create(path: Path) -> None:
+    """An empty file that only its owner can read; SQLite gives its other files the same mode."""
+    path.parent.mkdir(0o700, parents=True, exist_ok=True)
+    # Exclusive: opening a file that SQLite has open, and closing it, would take SQLite's locks away.
+    with suppress(FileExistsError):
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+
+
+def _changes_one(connection: sqlite3.Connection, guard: Guard) -> bool:
+    return connection.execute(guard.sql, guard.values).rowcount == 1
+
+
+def _text(stored: bytes) -> str:
+    return stored.decode("utf-8", "surrogateescape")
+
+
+def _words(problem: Exception) -> str:
+    name: str = getattr(problem, "sqlite_errorname", "")
+    return f"{problem} ({name})" if name else str(problem)

@@ -1,0 +1,193 @@
+"""The one writer: a thread that takes everything that is queued into one transaction and wakes all who wait for it.
+
+A commit costs a sync of the disk, however much is in it; so while one batch is being written the next one gathers, and
+thirty-two callers pay for one sync. Order is the order of queueing, for those who wait and for those who do not.
+
+Nothing is lost without a word. Whoever waits hears of a failure at once. Records that nobody waited for are counted;
+from then on everything is refused, until the writer has written down, as an activity of its own and in the log, how
+many records are missing and why. That write is also the test of whether writing works again.
+
+This module refuses to know a database, to retry a record, and to queue without bound.
+"""
+
+import asyncio
+import contextlib
+import secrets
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from interlock.clock import Clock
+from interlock.core.lifecycle import CallState
+from interlock.store.protocol import Activity, ActivityType, StoreUnavailable
+from interlock.store.rows import Record, Row, record_of
+
+_CLOSED = "The store is closed."
+_FULL = "The queue of the store is full: the disk is slower than the calls."
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """A statement that has to change exactly one row; if it does not, its job writes nothing."""
+
+    sql: str
+    values: Row
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What is written together, for one caller. The waiter is told whether it was written, or why it could not be."""
+
+    records: tuple[Record, ...]
+    guard: Guard | None = None
+    waiter: asyncio.Future[bool] | None = None
+
+
+class Ledger(Protocol):
+    """What the thread writes to; used by that thread alone."""
+
+    def commit(self, jobs: Sequence[Job]) -> Sequence[bool]:
+        """Write all jobs durably in one transaction, or none and raise. Says of each whether its guard let it."""
+        ...
+
+    def close(self) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How much may be queued or under way before more is refused."""
+
+    records: int = 100_000
+    characters: int = 256 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """Records that nobody waited for and that could not be written."""
+
+    records: int
+    why: str
+
+
+class GroupWriter:
+    """The queue and its thread. Belongs to the event loop that it was made in."""
+
+    def __init__(self, ledger: Ledger, clock: Clock, limits: Limits) -> None:
+        self._ledger = ledger
+        self._clock = clock
+        self._limits = limits
+        self._loop = asyncio.get_running_loop()
+        self._changed = threading.Condition()
+        self._jobs: list[Job] = []
+        self._records = 0
+        self._characters = 0
+        self._loss: Loss | None = None
+        self._probing = False
+        self._closing = False
+        # A daemon, so that a process that fails to close its store can still end.
+        self._thread = threading.Thread(target=self._run, name="interlock-store-writer", daemon=True)
+        self._thread.start()
+
+    def put(self, job: Job) -> None:
+        """Queue a job, or raise StoreUnavailable."""
+        characters = _characters(job)
+        with self._changed:
+            self._refuse(len(job.records), characters)
+            self._jobs.append(job)
+            self._records += len(job.records)
+            self._characters += characters
+            self._changed.notify()
+
+    def close(self) -> None:
+        """Write what is queued, end the thread, and raise if records were lost that nobody has heard of. Blocks."""
+        with self._changed:
+            self._closing = True
+            self._probing = self._loss is not None
+            self._changed.notify()
+        self._thread.join()
+        if self._loss is not None:
+            raise StoreUnavailable(self._loss.why)
+
+    def _refuse(self, records: int, characters: int) -> None:
+        if self._closing:
+            raise StoreUnavailable(_CLOSED)
+        if self._loss is not None:
+            self._probing = True
+            self._changed.notify()
+            raise StoreUnavailable(self._loss.why)
+        full = self._records + records > self._limits.records
+        if full or self._characters + characters > self._limits.characters:
+            raise StoreUnavailable(_FULL)
+
+    def _run(self) -> None:
+        while (jobs := self._take()) is not None:
+            self._write(jobs)
+        self._ledger.close()
+
+    def _take(self) -> Sequence[Job] | None:
+        """Everything that is queued; nothing, when only a probe is asked for; None at the end."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._jobs or self._probing or self._closing)
+            if not self._jobs and not self._probing:
+                return None
+            jobs, self._jobs, self._probing = self._jobs, [], False
+            return jobs
+
+    def _write(self, jobs: Sequence[Job]) -> None:
+        try:
+            confession = () if self._loss is None else (self._confession(self._loss),)
+            written = self._ledger.commit((*confession, *jobs))[len(confession) :]
+        except Exception as problem:
+            # Whatever it was, the thread lives on and the callers hear of it.
+            why = str(problem) or type(problem).__name__
+            self._done(jobs, self._loss_after(jobs, why))
+            self._wake(jobs, [StoreUnavailable(why) for _ in jobs])
+        else:
+            self._done(jobs, None)
+            self._wake(jobs, written)
+
+    def _confession(self, loss: Loss) -> Job:
+        now = self._clock.now()
+        activity = Activity(
+            id=f"{now:014x}{secrets.token_hex(8)}",
+            at=now,
+            type=ActivityType.SYSTEM,
+            status=CallState.ERROR,
+            body={"event": "records_lost", "records": loss.records, "why": loss.why},
+        )
+        return Job((record_of(activity),))
+
+    def _loss_after(self, jobs: Sequence[Job], why: str) -> Loss | None:
+        unheard = sum(len(job.records) for job in jobs if job.waiter is None)
+        if self._loss is not None:
+            return Loss(self._loss.records + unheard, why)
+        return Loss(unheard, why) if unheard else None
+
+    def _done(self, jobs: Sequence[Job], loss: Loss | None) -> None:
+        with self._changed:
+            self._records -= sum(len(job.records) for job in jobs)
+            self._characters -= sum(map(_characters, jobs))
+            self._loss = loss
+
+    def _wake(self, jobs: Sequence[Job], answers: Sequence[bool | StoreUnavailable]) -> None:
+        waiting = [(job.waiter, answer) for job, answer in zip(jobs, answers, strict=True) if job.waiter is not None]
+        if waiting:
+            # A loop that is closed has nobody left who waits.
+            with contextlib.suppress(RuntimeError):
+                self._loop.call_soon_threadsafe(_tell, waiting)
+
+
+def _tell(waiting: Sequence[tuple[asyncio.Future[bool], bool | StoreUnavailable]]) -> None:
+    for waiter, answer in waiting:
+        if waiter.done():
+            continue  # cancelled: the record stands, only nobody asks for it any more
+        if isinstance(answer, StoreUnavailable):
+            waiter.set_exception(answer)
+        else:
+            waiter.set_result(answer)
+
+
+def _characters(job: Job) -> int:
+    # Twice: the body of an activity is held once for its row and once for its entry.
+    return 2 * sum(len(record.text) for record in job.records)

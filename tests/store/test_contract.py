@@ -1,0 +1,377 @@
+"""What every store does, whatever the database: one suite over all of them."""
+
+import asyncio
+import json
+import random
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+
+from interlock.core.lifecycle import CallState
+from interlock.store.protocol import Activity, ActivityFilter, ActivityType, Store, StoreUnavailable
+from tests.store.examples import NOW, OpenStore, activity, assert_sound, ids_of, log_of, token, told
+
+FULL = Activity(
+    id="act-full",
+    at=NOW,
+    type=ActivityType.TOOL_CALL,
+    status=CallState.SUCCESS,
+    body={"nested": [{"é": None}, 1.5, True, "\ud800", 2**70]},
+    server="github",
+    tool="create_issue",
+    caller="alice",
+    session_id="session-1",
+    workspace="prod",
+    intent_type="write",
+    safety_class="write_capable",
+    verdict="allow",
+    rule_id="rule-1",
+    approval_id="apr-1",
+)
+
+
+# Writing --------------------------------------------------------------------------------------------------------
+async def test_an_activity_comes_back_as_it_was_written(store: Store) -> None:
+    bare = Activity("act-bare", NOW, ActivityType.SYSTEM, CallState.ERROR, {})
+    await store.write([FULL, bare])
+
+    assert await store.get_activity("act-full") == FULL
+    assert await store.get_activity("act-bare") == bare
+    assert await store.get_activity("act-none") is None
+
+
+async def test_what_was_written_is_seen_by_another_process_at_once(store: Store, open_store: OpenStore) -> None:
+    await store.write([FULL])
+
+    assert await (await open_store()).get_activity("act-full") == FULL
+
+
+async def test_a_new_version_replaces_the_row_and_the_log_remembers_both(store: Store) -> None:
+    await store.write([activity(1, CallState.SENT)])
+    await store.write([replace(activity(1), caller="bob", at=NOW + 99)])
+
+    assert await store.get_activity("act-000001") == replace(activity(1), caller="bob", at=NOW + 99)
+    assert await ids_of(store) == ["act-000001"]
+    assert [json.loads(entry.text)["status"] for entry in await log_of(store)] == ["sent", "success"]
+
+
+async def test_two_versions_in_one_write_are_two_entries_and_one_row(store: Store) -> None:
+    await store.write([activity(1, CallState.SENT), activity(1, CallState.ERROR)])
+
+    assert (await store.get_activity("act-000001")) == activity(1, CallState.ERROR)
+    assert len(await log_of(store)) == 2
+    await assert_sound(store)
+
+
+async def test_what_is_queued_is_written_in_order_with_what_is_waited_for(store: Store) -> None:
+    store.write_soon([activity(1)])
+    store.write_soon([activity(2), activity(3)])
+    await store.write([activity(4)])
+
+    assert [entry.subject[-1] for entry in await log_of(store)] == ["1", "2", "3", "4"]
+
+
+async def test_writing_nothing_waits_for_what_was_queued_before(store: Store) -> None:
+    store.write_soon([activity(1)])
+    await store.write([])
+
+    assert await ids_of(store) == ["act-000001"]
+    assert len(await log_of(store)) == 1
+
+
+async def test_many_writers_at_once_make_one_chain(store: Store) -> None:
+    async with asyncio.TaskGroup() as group:
+        for number in range(200):
+            group.create_task(store.write([activity(number, CallState.SENT), activity(number)]))
+
+    assert len(await log_of(store)) == 400
+    await assert_sound(store)
+
+
+async def test_a_write_that_nobody_waits_for_any_more_is_written_all_the_same(store: Store) -> None:
+    writing = asyncio.ensure_future(store.write([activity(1)]))
+    await asyncio.sleep(0)
+    writing.cancel()
+    await store.write([activity(2)])
+
+    assert writing.cancelled()
+    assert [entry.subject for entry in await log_of(store)] == ["act-000001", "act-000002"]
+
+
+async def test_an_activity_that_cannot_be_stored_fails_alone(store: Store) -> None:
+    with pytest.raises(ValueError, match="surrogates"):
+        store.write_soon([activity(1), replace(activity(2), tool="\ud800")])
+    with pytest.raises(ValueError, match="64 bits"):
+        await store.write([replace(activity(3), at=2**63)])
+    await store.write([activity(4)])
+
+    assert await ids_of(store) == ["act-000004"]
+
+
+async def test_what_becomes_of_an_activity_after_it_was_queued_is_not_written(store: Store) -> None:
+    body: dict[str, str] = {"said": "before"}
+    store.write_soon([replace(activity(1), body=body)])
+    body["said"] = "after"
+    await store.write([])
+
+    found = await store.get_activity("act-000001")
+    assert found is not None
+    assert found.body == {"said": "before"}
+
+
+# Opening and closing --------------------------------------------------------------------------------------------
+async def test_closing_writes_what_is_queued(store: Store, open_store: OpenStore) -> None:
+    for number in range(100):
+        store.write_soon([activity(number)])
+    await store.close()
+
+    again = await open_store()
+    assert len(await ids_of(again)) == 100
+    await assert_sound(again)
+
+
+async def test_a_restart_continues_the_chain(store: Store, open_store: OpenStore) -> None:
+    await store.write([activity(1)])
+    await store.close()
+    again = await open_store()
+    await again.write([activity(2)])
+
+    first, second = await log_of(again)
+    assert (second.chain, second.seq, second.prev) == (first.chain, 2, first.hash)
+    await assert_sound(again)
+
+
+async def test_two_processes_on_one_database_share_the_chain(store: Store, open_store: OpenStore) -> None:
+    other = await open_store()
+    async with asyncio.TaskGroup() as group:
+        for number in range(40):
+            group.create_task((store, other)[number % 2].write([activity(number)]))
+
+    assert len(await log_of(store)) == 40
+    await assert_sound(store)
+
+
+async def test_a_closed_store_refuses_everything(store: Store) -> None:
+    await store.close()
+    await store.close()
+
+    with pytest.raises(StoreUnavailable):
+        await store.write([activity(1)])
+    with pytest.raises(StoreUnavailable):
+        store.write_soon([activity(1)])
+    with pytest.raises(StoreUnavailable):
+        await store.list_activities(ActivityFilter())
+
+
+# Listing --------------------------------------------------------------------------------------------------------
+async def test_the_newest_comes_first_and_ids_break_ties(store: Store) -> None:
+    times = {"b": 5, "a": 5, "c": 4, "d": 9, "e": -3}
+    await store.write([replace(activity(0), id=each, at=at) for each, at in times.items()])
+
+    assert await ids_of(store) == ["d", "b", "a", "c", "e"]
+
+
+async def test_a_page_says_where_the_next_one_begins(store: Store) -> None:
+    await store.write([activity(number) for number in range(5)])
+
+    first = await store.list_activities(ActivityFilter(limit=2))
+    second = await store.list_activities(ActivityFilter(limit=2, cursor=first.next))
+    last = await store.list_activities(ActivityFilter(limit=2, cursor=second.next))
+
+    assert [each.id[-1] for page in (first, second, last) for each in page.items] == ["4", "3", "2", "1", "0"]
+    assert last.next is None
+
+
+async def test_pages_do_not_shift_when_something_happens_meanwhile(store: Store) -> None:
+    await store.write([activity(number) for number in range(4)])
+    first = await store.list_activities(ActivityFilter(limit=2))
+    await store.write([activity(7)])
+    second = await store.list_activities(ActivityFilter(limit=2, cursor=first.next))
+
+    assert [each.id[-1] for each in second.items] == ["1", "0"]
+
+
+@pytest.mark.parametrize(("asked", "given"), [(-5, 1), (0, 1), (1, 1), (500, 500), (501, 500), (10**30, 500)])
+async def test_a_page_holds_between_one_and_five_hundred(store: Store, asked: int, given: int) -> None:
+    await store.write([activity(number) for number in range(501)])
+
+    page = await store.list_activities(ActivityFilter(limit=asked))
+
+    assert len(page.items) == given
+    assert page.next is not None
+
+
+async def test_a_list_without_a_match_is_empty(store: Store) -> None:
+    page = await store.list_activities(ActivityFilter(server="github"))
+
+    assert (page.items, page.next) == ((), None)
+
+
+async def test_a_cursor_that_is_not_ours_is_refused(store: Store) -> None:
+    with pytest.raises(ValueError, match="not a cursor"):
+        await store.list_activities(ActivityFilter(cursor="' OR 1=1"))
+
+
+async def test_times_beyond_any_clock_are_no_error(store: Store) -> None:
+    await store.write([activity(1)])
+
+    assert len((await store.list_activities(ActivityFilter(since=-(10**30), until=10**30))).items) == 1
+    assert len((await store.list_activities(ActivityFilter(since=10**30))).items) == 0
+
+
+async def test_words_in_a_filter_are_only_compared(store: Store) -> None:
+    odd = "x' OR '1'='1\0%_\\\"é"
+    await store.write([activity(1), replace(activity(2), tool=odd, caller=odd)])
+
+    page = await store.list_activities(ActivityFilter(tool=odd))
+    assert [each.id for each in page.items] == ["act-000002"]
+
+
+WORDS: tuple[str | None, ...] = ("a", "b", None)
+
+
+def _some_activity(chosen: random.Random, number: int) -> Activity:
+    """Few words and few times, so that filters meet and times tie."""
+    return Activity(
+        id=f"act-{chosen.randrange(10**6):06}-{number}",
+        at=NOW + chosen.randrange(60),
+        type=chosen.choice(list(ActivityType)[:3]),
+        status=chosen.choice(list(CallState)[:4]),
+        body={"number": number},
+        server=chosen.choice(WORDS),
+        tool=chosen.choice(WORDS),
+        caller=chosen.choice(WORDS),
+        session_id=chosen.choice(WORDS),
+        intent_type=chosen.choice(WORDS),
+        safety_class=chosen.choice(WORDS),
+        verdict=chosen.choice(WORDS),
+    )
+
+
+def _some_filter(chosen: random.Random) -> ActivityFilter:
+    names = ("server", "tool", "caller", "session_id", "intent_type", "safety_class", "verdict")
+    words = {name: chosen.choice(("a", "b")) for name in names if chosen.random() < 0.2}
+    return ActivityFilter(
+        types=tuple(chosen.choices(list(ActivityType)[:4], k=chosen.choice((0, 0, 1, 2)))),
+        statuses=tuple(chosen.choices(list(CallState)[:5], k=chosen.choice((0, 0, 1, 3)))),
+        since=chosen.choice((None, NOW + chosen.randrange(60))),
+        until=chosen.choice((None, NOW + chosen.randrange(60))),
+        limit=chosen.randrange(1, 30),
+        **words,
+    )
+
+
+def _matches(each: Activity, wanted: ActivityFilter) -> bool:
+    names = ("server", "tool", "caller", "session_id", "intent_type", "safety_class", "verdict")
+    return (
+        all(getattr(wanted, name) in (None, getattr(each, name)) for name in names)
+        and (not wanted.types or each.type in wanted.types)
+        and (not wanted.statuses or each.status in wanted.statuses)
+        and (wanted.since is None or each.at >= wanted.since)
+        and (wanted.until is None or each.at < wanted.until)
+    )
+
+
+async def _all_pages(store: Store, wanted: ActivityFilter) -> Sequence[Activity]:
+    found: list[Activity] = []
+    while True:
+        page = await store.list_activities(wanted)
+        assert len(page.items) == wanted.limit or page.next is None
+        found += page.items
+        if page.next is None:
+            return found
+        wanted = replace(wanted, cursor=page.next)
+
+
+async def test_every_filter_lists_what_a_plain_loop_would(store: Store) -> None:
+    chosen = random.Random(7)  # noqa: S311 - a fixed sample, no secret
+    everything = [_some_activity(chosen, number) for number in range(400)]
+    await store.write(everything)
+    newest_first = sorted(everything, key=lambda each: (each.at, each.id), reverse=True)
+
+    for _ in range(150):
+        wanted = _some_filter(chosen)
+        assert await _all_pages(store, wanted) == [each for each in newest_first if _matches(each, wanted)], wanted
+
+
+async def test_a_cursor_of_a_later_time_does_not_reach_past_until(store: Store) -> None:
+    await store.write([activity(number) for number in range(9)])
+    late = (await store.list_activities(ActivityFilter(limit=1))).next
+
+    page = await store.list_activities(ActivityFilter(until=NOW + 3, cursor=late))
+    assert [each.id[-1] for each in page.items] == ["2", "1", "0"]
+
+
+async def test_what_a_crash_left_behind_is_every_call_without_an_end(store: Store) -> None:
+    await store.write([activity(number, status) for number, status in enumerate(CallState)])
+    await store.write([replace(activity(50, CallState.SENT), type=ActivityType.APPROVAL)])
+
+    assert [each.status for each in await store.open_activities()] == ["received", "held", "sent"]
+
+
+# The log --------------------------------------------------------------------------------------------------------
+async def test_the_log_is_read_from_any_place(store: Store) -> None:
+    await store.write([activity(number) for number in range(1, 8)])
+
+    assert [entry.seq for entry in await store.log_entries(0, 3)] == [1, 2, 3]
+    assert [entry.seq for entry in await store.log_entries(5, 10**30)] == [6, 7]
+    assert [entry.seq for entry in await store.log_entries(-(10**30), 1)] == [1]
+    assert await store.log_entries(7, 10) == []
+    assert await store.log_entries(0, 0) == []
+    assert await store.log_entries(0, -1) == []
+
+
+async def test_an_entry_tells_what_it_is_about(store: Store) -> None:
+    await store.write([FULL])
+
+    (entry,) = await log_of(store)
+    assert (entry.kind, entry.subject, entry.seq, entry.prev) == ("tool_call", "act-full", 1, bytes(32))
+    assert json.loads(entry.text)["tool"] == "create_issue"
+    assert json.loads(entry.text)["body"] == FULL.body
+
+
+# Tokens ---------------------------------------------------------------------------------------------------------
+async def test_tokens_come_back_oldest_first_with_the_story_of_each(store: Store) -> None:
+    await store.add_token(token(2), told(2))
+    await store.add_token(token(1), told(1))
+
+    assert list(await store.list_tokens()) == [token(1), token(2)]
+    assert [entry.subject for entry in await log_of(store)] == ["change-2", "change-1"]
+
+
+async def test_a_second_token_of_the_same_id_is_refused_and_leaves_no_trace(store: Store) -> None:
+    await store.add_token(token(1), told(1))
+    with pytest.raises(ValueError, match="tok-1"):
+        await store.add_token(replace(token(1), principal="mallory"), told(2))
+
+    assert list(await store.list_tokens()) == [token(1)]
+    assert await ids_of(store) == ["change-1"]
+
+
+async def test_a_token_is_revoked_once(store: Store) -> None:
+    await store.add_token(token(1), told(1))
+
+    assert await store.revoke_token("tok-1", NOW + 50, told(2))
+    assert not await store.revoke_token("tok-1", NOW + 60, told(3))
+    assert not await store.revoke_token("tok-9", NOW + 60, told(4))
+    assert [each.revoked_at for each in await store.list_tokens()] == [NOW + 50]
+    assert set(await ids_of(store)) == {"change-1", "change-2"}
+
+
+async def test_of_many_who_revoke_at_once_one_succeeds(store: Store) -> None:
+    await store.add_token(token(1), told(0))
+    results = await asyncio.gather(*(store.revoke_token("tok-1", NOW + n, told(n)) for n in range(1, 20)))
+
+    assert sum(results) == 1
+    assert len(await log_of(store)) == 2
+    await assert_sound(store)
+
+
+async def test_a_token_that_cannot_be_stored_fails_alone(store: Store) -> None:
+    with pytest.raises(ValueError, match="surrogates"):
+        await store.add_token(replace(token(1), principal="\ud800"), told(1))
+    with pytest.raises(ValueError, match="64 bits"):
+        await store.revoke_token("tok-1", 2**64, told(1))
+
+    assert await log_of(store) == []

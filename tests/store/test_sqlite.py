@@ -1,0 +1,387 @@
+"""What is particular to SQLite: the file, the threads, and everything that can go wrong with a disk."""
+
+import asyncio
+import itertools
+import os
+import random
+import sqlite3
+import stat
+import subprocess
+import sys
+import tempfile
+from collections.abc import AsyncIterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from interlock.core.lifecycle import CallState
+from interlock.store import sqlite
+from interlock.store.chain import Break, first_break
+from interlock.store.migrate import migrate, migrations
+from interlock.store.protocol import ActivityFilter, ActivityType, StoreUnavailable
+from interlock.store.sqlite import READER_PRAGMAS, WRITER_PRAGMAS, SqliteStore, connect, prepare
+from interlock.store.writer import Limits
+from tests.store.examples import (
+    ALLOW,
+    FORBID,
+    StoppedClock,
+    TickingClock,
+    activity,
+    assert_sound,
+    held_by_another,
+    ids_of,
+    insist,
+    log_of,
+    run_elsewhere,
+    token,
+    told,
+)
+
+ROOT = Path(__file__).parent.parent.parent
+KILLS = 40 if os.environ.get("HYPOTHESIS_PROFILE") == "torture" else 6
+
+
+@pytest.fixture
+async def store(path: Path) -> AsyncIterator[SqliteStore]:
+    """A store that waits as long as it takes for another process, and can queue only a little."""
+    opened = SqliteStore(path, TickingClock(), limits=Limits(records=50), patience=30)
+    await opened.start()
+    yield opened
+    await opened.close()
+
+
+# Group commit ---------------------------------------------------------------------------------------------------
+async def test_many_writes_take_few_transactions(store: SqliteStore, path: Path) -> None:
+    with held_by_another(path):
+        writing = [asyncio.ensure_future(store.write([activity(number)])) for number in range(40)]
+        await asyncio.sleep(0)
+    await asyncio.gather(*writing)
+
+    # The clock is read once in a transaction. The first write may have been taken alone.
+    assert len({entry.at for entry in await log_of(store)}) <= 2
+    await assert_sound(store)
+
+
+async def test_reading_does_not_wait_for_the_writer(store: SqliteStore, path: Path) -> None:
+    await store.write([activity(1)])
+    with held_by_another(path):
+        writing = asyncio.ensure_future(store.write([activity(2)]))
+        await asyncio.sleep(0)
+        assert await ids_of(store) == ["act-000001"]
+        assert not writing.done()
+    await writing
+
+
+async def test_a_queue_that_the_disk_cannot_follow_is_full_at_last(store: SqliteStore, path: Path) -> None:
+    with held_by_another(path):
+        for number in range(50):
+            store.write_soon([activity(number)])
+        with pytest.raises(StoreUnavailable, match="queue"):
+            store.write_soon([activity(50)])
+        with pytest.raises(StoreUnavailable, match="queue"):
+            await store.write([activity(50)])
+    await insist(lambda: store.write([activity(51)]))
+
+    assert len(await ids_of(store)) == 51
+
+
+# The file -------------------------------------------------------------------------------------------------------
+async def test_only_the_owner_can_read_what_is_stored(store: SqliteStore, path: Path) -> None:
+    await store.write([activity(1)])
+    modes = {file.name: stat.S_IMODE(file.stat().st_mode) for file in path.parent.iterdir()}
+
+    assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
+    assert modes == {"interlock.db": 0o600, "interlock.db-wal": 0o600, "interlock.db-shm": 0o600}
+
+
+def test_a_commit_is_synced_and_the_reader_cannot_write(path: Path) -> None:
+    prepare(path, TickingClock(), patience=1)
+    with closing(connect(path, 1, WRITER_PRAGMAS)) as writer, closing(connect(path, 1, READER_PRAGMAS)) as reader:
+        assert writer.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+        assert writer.execute("PRAGMA synchronous").fetchone() == (2,)
+        assert writer.execute("PRAGMA fullfsync").fetchone() == (1,)
+        with pytest.raises(sqlite3.OperationalError, match="readonly"):
+            reader.execute("DELETE FROM token")
+
+
+def test_a_setting_that_the_database_refuses_is_an_error(path: Path) -> None:
+    prepare(path, TickingClock(), patience=1)
+
+    with pytest.raises(sqlite3.OperationalError, match="syntax error"):
+        connect(path, 1, ["PRAGMA synchronous = ?!"])
+
+
+@pytest.mark.parametrize("name", ["with space", "per%20cent", "what?mode=ro#x", "é"])
+async def test_a_path_may_have_any_name(tmp_path: Path, name: str) -> None:
+    store = SqliteStore(tmp_path / name / f"{name}.db", TickingClock())
+    await store.start()
+    await store.write([activity(1)])
+    await store.close()
+
+    assert [file.name for file in (tmp_path / name).iterdir()] == [f"{name}.db"]
+
+
+def test_a_file_that_is_no_database_is_refused_and_left_alone(path: Path) -> None:
+    path.parent.mkdir()
+    path.write_bytes(b"no database " * 1_000)
+
+    with pytest.raises(StoreUnavailable, match=r"interlock\.db: file is not a database"):
+        prepare(path, TickingClock(), patience=1)
+    assert path.read_bytes() == b"no database " * 1_000
+
+
+def test_a_folder_that_is_a_file_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+
+    with pytest.raises(StoreUnavailable, match=r"interlock\.db: .*file"):
+        prepare(tmp_path / "file" / "interlock.db", TickingClock(), patience=1)
+
+
+def test_processes_that_start_at_once_share_one_chain(tmp_path: Path) -> None:
+    def start(number: int) -> str:
+        return prepare(tmp_path / f"{number // 4}" / "interlock.db", TickingClock(), patience=30)
+
+    with ThreadPoolExecutor(4) as four:
+        chains = list(four.map(start, range(40)))
+
+    assert len(set(chains)) == 10
+
+
+def test_a_database_that_somebody_reads_in_the_old_way_is_refused_until_it_is_free(path: Path) -> None:
+    path.parent.mkdir()
+    with closing(sqlite3.connect(path, isolation_level=None)) as reader:
+        migrate(reader, migrations())
+        reader.execute("BEGIN")
+        reader.execute("SELECT * FROM chain").fetchall()
+        with pytest.raises(StoreUnavailable, match="database is locked"):
+            prepare(path, TickingClock(), patience=0.01)
+
+    assert prepare(path, TickingClock(), patience=0.01)
+
+
+async def test_a_store_that_could_not_start_refuses_and_can_be_closed(path: Path) -> None:
+    store = SqliteStore(path, TickingClock())
+    await store.start()
+    await store.close()
+    run_elsewhere(path, "PRAGMA user_version = 9")
+    newer = SqliteStore(path, TickingClock())
+
+    with pytest.raises(StoreUnavailable, match="install the Interlock that wrote it"):
+        await newer.start()
+    with pytest.raises(StoreUnavailable, match="not open"):
+        await newer.write([activity(1)])
+    await newer.close()
+
+
+def test_a_folder_that_may_only_be_read_is_refused_and_works_once_it_may_be_written() -> None:
+    with tempfile.TemporaryDirectory() as name:
+        Path(name).chmod(0o755)
+        folder = Path(name) / "data"
+        folder.mkdir()
+        command = [sys.executable, "-m", "tests.store.child_without_rights", str(folder)]
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+
+    first, again, other, deeper, mended = done.stdout.splitlines()
+    assert (first, mended) == ("open", "open")
+    assert "interlock.db: " in again
+    assert "Permission denied" in other
+    assert "Permission denied" in deeper
+
+
+# The log only grows ---------------------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE entry SET text = '{}' WHERE seq = 2",
+        "DELETE FROM entry WHERE seq = 3",
+        "INSERT OR REPLACE INTO entry SELECT chain, seq, at, kind, subject, '{}', prev, hash FROM entry WHERE seq = 2",
+        "INSERT OR REPLACE INTO entry SELECT chain, 4, at, kind, subject, '{}', prev, hash FROM entry WHERE seq = 2",
+        "INSERT INTO entry SELECT chain, 5, at, kind, subject, text, hash, prev FROM entry WHERE seq = 3",
+    ],
+)
+async def test_the_log_only_grows(store: SqliteStore, path: Path, statement: str) -> None:
+    await store.write([activity(number) for number in range(3)])
+
+    with pytest.raises(sqlite3.IntegrityError, match="the log only grows"):
+        run_elsewhere(path, statement)
+    await assert_sound(store)
+
+
+@pytest.mark.parametrize(
+    ("tampering", "found"),
+    [
+        ("UPDATE entry SET text = replace(text, 'github', 'gitlab') WHERE seq = 3", 3),
+        ("UPDATE entry SET text = CAST(x'7BFF7D' AS TEXT) WHERE seq = 3", 3),
+        ("UPDATE entry SET at = at + 1 WHERE seq = 3", 3),
+        ("DELETE FROM entry WHERE seq = 3", 3),
+        ("DELETE FROM entry WHERE seq = 1", 1),
+    ],
+)
+async def test_whoever_gets_round_the_triggers_is_found(
+    store: SqliteStore, path: Path, tampering: str, found: int
+) -> None:
+    await store.write([activity(number) for number in range(5)])
+    run_elsewhere(path, "DROP TRIGGER entry_stays", "DROP TRIGGER entry_remains", tampering)
+
+    problem = first_break(await log_of(store))
+    assert isinstance(problem, Break)
+    assert problem.seq == found
+
+
+# Failures -------------------------------------------------------------------------------------------------------
+async def test_a_batch_that_fails_leaves_nothing_and_the_next_one_works(store: SqliteStore, path: Path) -> None:
+    await store.write([activity(1)])
+    run_elsewhere(path, FORBID)
+    for _ in range(2):
+        with pytest.raises(StoreUnavailable, match="forbidden by a test"):
+            await store.write([activity(2), activity(3)])
+        with pytest.raises(StoreUnavailable, match="forbidden by a test"):
+            await store.add_token(token(1), told(1))
+    run_elsewhere(path, ALLOW)
+    await store.write([activity(4)])
+
+    assert await ids_of(store) == ["act-000004", "act-000001"]
+    assert await store.list_tokens() == []
+    await assert_sound(store)
+
+
+async def test_an_error_in_the_middle_of_a_transaction_undoes_it(path: Path) -> None:
+    clock = StoppedClock()
+    store = SqliteStore(path, clock)
+    await store.start()
+    clock.stopped = True
+    with pytest.raises(StoreUnavailable, match="the clock has stopped"):
+        await store.add_token(token(1), told(1))
+    clock.stopped = False
+    await store.add_token(token(2), told(2))
+
+    assert list(await store.list_tokens()) == [token(2)]
+    await assert_sound(store)
+    await store.close()
+
+
+async def test_everyone_in_a_failed_batch_hears_of_it(store: SqliteStore, path: Path) -> None:
+    run_elsewhere(path, FORBID)
+    told = await asyncio.gather(*(store.write([activity(number)]) for number in range(20)), return_exceptions=True)
+
+    assert {str(each) for each in told} == {"forbidden by a test (SQLITE_CONSTRAINT_TRIGGER)"}
+
+
+async def test_records_that_nobody_waited_for_are_not_lost_silently(store: SqliteStore, path: Path) -> None:
+    run_elsewhere(path, FORBID)
+    store.write_soon([activity(1), activity(2)])
+    with pytest.raises(StoreUnavailable, match="forbidden"):
+        await store.write([])
+    with pytest.raises(StoreUnavailable, match="forbidden"):
+        store.write_soon([activity(3)])
+    run_elsewhere(path, ALLOW)
+    await insist(lambda: store.write([activity(4)]))
+
+    (loss,) = (await store.list_activities(ActivityFilter(types=(ActivityType.SYSTEM,)))).items
+    assert loss.status is CallState.ERROR
+    assert loss.body["event"] == "records_lost"
+    assert loss.body["records"] == 2
+    assert [entry.subject for entry in await log_of(store)] == [loss.id, "act-000004"]
+    await assert_sound(store)
+
+
+async def test_a_database_that_another_process_keeps_is_refused_and_works_again(path: Path) -> None:
+    store = SqliteStore(path, TickingClock(), patience=0.01)
+    await store.start()
+    with held_by_another(path), pytest.raises(StoreUnavailable, match="database is locked"):
+        await store.write([activity(1)])
+    await store.write([activity(2)])
+
+    assert await ids_of(store) == ["act-000002"]
+    await store.close()
+
+
+async def test_a_full_disk_refuses_and_keeps_everything_that_was_acknowledged(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sqlite, "WRITER_PRAGMAS", (*WRITER_PRAGMAS, "PRAGMA max_page_count = 100"))
+    store = SqliteStore(path, TickingClock())
+    await store.start()
+    run_elsewhere(path, "CREATE TABLE filler (bytes)", "INSERT INTO filler VALUES (zeroblob(200000))")
+    acknowledged, said = await _write_until_refused(store)
+    assert "database or disk is full" in said
+    assert 0 < acknowledged == len(await ids_of(store))
+    with pytest.raises(StoreUnavailable, match="full"):
+        await store.write([activity(acknowledged, text="x" * 10_000)])
+
+    run_elsewhere(path, "DROP TABLE filler")
+    await store.write([activity(acknowledged, text="x" * 10_000)])
+    assert len(await ids_of(store)) == acknowledged + 1
+    await assert_sound(store)
+    await store.close()
+
+
+async def _write_until_refused(store: SqliteStore) -> tuple[int, str]:
+    for number in itertools.count():
+        try:
+            await store.write([activity(number, text="x" * 1_000)])
+        except StoreUnavailable as refusal:
+            return number, str(refusal)
+    raise AssertionError
+
+
+async def test_a_database_that_has_gone_is_not_made_anew(store: SqliteStore, path: Path) -> None:
+    os.unlink(path)
+
+    with pytest.raises(StoreUnavailable, match="unable to open database file"):
+        await store.write([activity(1)])
+    with pytest.raises(StoreUnavailable, match="unable to open database file"):
+        await store.list_activities(ActivityFilter())
+    assert list(path.parent.iterdir()) == []
+
+
+async def test_a_store_that_was_never_started_can_be_closed(path: Path) -> None:
+    store = SqliteStore(path, TickingClock())
+    with pytest.raises(StoreUnavailable, match="not open"):
+        await store.write([activity(1)])
+    await store.close()
+
+    assert list(path.parent.parent.iterdir()) == []
+
+
+async def test_closing_tells_of_records_that_were_lost(path: Path) -> None:
+    store = SqliteStore(path, TickingClock())
+    await store.start()
+    run_elsewhere(path, FORBID)
+    store.write_soon([activity(1)])
+
+    with pytest.raises(StoreUnavailable, match="forbidden"):
+        await store.close()
+
+
+# Crashes --------------------------------------------------------------------------------------------------------
+def test_whatever_was_acknowledged_survives_a_kill_at_any_moment(path: Path) -> None:
+    chosen = random.Random(11)  # noqa: S311 - a fixed sample, no secret
+    acknowledged: set[str] = set()
+    for life in range(KILLS):
+        acknowledged |= _write_and_be_killed(path, f"life-{life}", after=chosen.randrange(1, 120))
+        asyncio.run(_check(path, acknowledged))
+
+
+def _write_and_be_killed(path: Path, life: str, after: int) -> set[str]:
+    command = [sys.executable, "-m", "tests.store.child_writer", str(path), life]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as child:
+        assert child.stdout is not None
+        lines = [child.stdout.readline() for _ in range(after)]
+        child.kill()
+        lines += child.stdout.readlines()
+    # The last line may have been cut off.
+    return {line.strip() for line in lines if line.endswith("\n")}
+
+
+async def _check(path: Path, acknowledged: set[str]) -> None:
+    store = SqliteStore(path, TickingClock())
+    await store.start()
+    found = set(await ids_of(store))
+    await assert_sound(store)
+    unfinished = {each.id for each in await store.open_activities()}
+    await store.close()
+    assert acknowledged <= found
+    assert not acknowledged & unfinished

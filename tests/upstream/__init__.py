@@ -1,0 +1,1 @@
+"""A real upstream for the tests, and how to run it."""

@@ -1,0 +1,189 @@
+"""The tools of the upstream of the tests, its log, and the ways in which a call can end without a result.
+
+Imported by `server.py`, which runs as a program of its own.
+"""
+
+import asyncio
+import json
+import os
+import uuid
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+
+INVALID_PARAMS = -32602
+STEPS = 4
+"""So often the slow tool reports progress, and once at its start."""
+
+Message: TypeAlias = dict[str, Any]
+Notify: TypeAlias = Callable[[str, Message], Awaitable[None]]
+
+
+class Refused(Exception):
+    """A JSON-RPC error as the answer."""
+
+    def __init__(self, code: int, message: str, data: Any = None) -> None:
+        super().__init__(message)
+        self.error: Message = {"code": code, "message": message} | ({} if data is None else {"data": data})
+
+
+class Garbage(Exception):
+    """The tool is for breaking the protocol; how depends on what it runs over."""
+
+    def __init__(self, kind: str, count: int) -> None:
+        super().__init__(kind)
+        self.kind, self.count = kind, count
+
+
+class Log:
+    """One JSON line for everything that happens, on disk before the next thing does."""
+
+    def __init__(self, file: Path) -> None:
+        self._file = file.open("a", encoding="utf-8", buffering=1)
+
+    def event(self, event: str, **more: Any) -> None:
+        self._file.write(json.dumps({"event": event, **more}) + "\n")
+
+    def received(self, raw: bytes, **more: Any) -> None:
+        # Bytes that are no UTF-8 survive as lone surrogates, which JSON escapes.
+        self.event("received", raw=raw.decode("utf-8", "surrogateescape"), **more)
+
+
+def tool(name: str, description: str, arguments: str = "", **more: Any) -> Message:
+    """A descriptor; the arguments are written as `name:type`, and all of them are optional."""
+    properties = {each: {"type": kind} for each, kind in (word.split(":") for word in arguments.split())}
+    return {
+        "name": name,
+        "description": description,
+        "inputSchema": {"type": "object", "properties": properties},
+    } | more
+
+
+TOOLS = [
+    tool("read_note", "Read a note.", "name:string", annotations={"readOnlyHint": True}),
+    tool(
+        "write_note",
+        "Write a note.",
+        "name:string text:string",
+        annotations={"readOnlyHint": False, "destructiveHint": False},
+    ),
+    tool("delete_note", "Delete a note.", "name:string", annotations={"readOnlyHint": False, "destructiveHint": True}),
+    tool("frobnicate", "Frobnicate."),
+    tool("remove_cache", "Remove the cache; it says that it only reads.", annotations={"readOnlyHint": True}),
+    tool("run_command", "Run a command.", "command:string"),
+    tool("echo", "Give back the arguments.", annotations={"readOnlyHint": True}, vendorField={"kept": True}),
+    tool("slow", "Take a while.", "seconds:number", annotations={"readOnlyHint": True}),
+    tool("huge", "Give back a long text.", "size:integer", annotations={"readOnlyHint": True}),
+    tool("crash", "Exit at once."),
+    tool("garbage", "Break the protocol.", "kind:string count:integer"),
+    tool("fail", "Fail."),
+    tool(
+        "structured",
+        "Add two numbers.",
+        "a:integer b:integer",
+        annotations={"readOnlyHint": True},
+        outputSchema={"type": "object", "properties": {"sum": {"type": "integer"}}, "required": ["sum"]},
+    ),
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One call of a tool."""
+
+    id: Any
+    arguments: Message
+    notify: Notify
+    token: Any = None
+
+    async def progress(self, done: float, of: float) -> None:
+        if self.token is not None:
+            report = {"progressToken": self.token, "progress": done, "total": of, "message": f"{done} of {of}"}
+            await self.notify("notifications/progress", report)
+
+
+def text(words: str, **more: Any) -> Message:
+    """A result that is one text."""
+    return {"content": [{"type": "text", "text": words}], **more}
+
+
+class Tools:
+    """What the tools do."""
+
+    def __init__(self, log: Log) -> None:
+        self._log = log
+        self._notes: dict[str, str] = {}
+        self._work: dict[str, Callable[[Call], Awaitable[Message]]] = {
+            each["name"]: getattr(self, each["name"]) for each in TOOLS
+        }
+
+    async def run(self, name: str, call: Call) -> Message:
+        if name not in self._work:
+            raise Refused(INVALID_PARAMS, f"Unknown tool: {name}")
+        return await self._work[name](call)
+
+    async def read_note(self, call: Call) -> Message:
+        note = self._notes.get(call.arguments.get("name", ""))
+        return text("There is no such note.", isError=True) if note is None else text(note)
+
+    async def write_note(self, call: Call) -> Message:
+        self._notes[call.arguments.get("name", "")] = call.arguments.get("text", "")
+        return text("Written.")
+
+    async def delete_note(self, call: Call) -> Message:
+        return text(
+            "Deleted." if self._notes.pop(call.arguments.get("name", ""), None) is not None else "No such note."
+        )
+
+    async def frobnicate(self, call: Call) -> Message:
+        return text("Frobnicated.")
+
+    async def remove_cache(self, call: Call) -> Message:
+        return text("Removed.")
+
+    async def run_command(self, call: Call) -> Message:
+        return text(f"Would have run {call.arguments.get('command')!r}.")
+
+    async def echo(self, call: Call) -> Message:
+        nonce = uuid.uuid4().hex
+        content: Message = {
+            "type": "text",
+            "text": json.dumps(call.arguments),
+            "vendorField": [1, 2.50, None],
+            "_meta": {"vendor/content": nonce},
+        }
+        return {
+            "content": [content],
+            "arguments": call.arguments,
+            "nonce": nonce,
+            "vendorField": {"nested": {"kept": True}},
+            "_meta": {"vendor/result": nonce},
+        }
+
+    async def slow(self, call: Call) -> Message:
+        try:
+            for step in range(STEPS):
+                await call.progress(step, STEPS)
+                await asyncio.sleep(float(call.arguments.get("seconds", 1)) / STEPS)
+        except asyncio.CancelledError:
+            self._log.event("cancelled", id=call.id)
+            raise
+        await call.progress(STEPS, STEPS)
+        return text("Done.")
+
+    async def huge(self, call: Call) -> Message:
+        return text("x" * int(call.arguments.get("size", 0)))
+
+    async def crash(self, call: Call) -> Message:
+        os._exit(3)
+
+    async def garbage(self, call: Call) -> Message:
+        raise Garbage(call.arguments.get("kind", "junk"), int(call.arguments.get("count", 1)))
+
+    async def fail(self, call: Call) -> Message:
+        return text("It failed.", isError=True)
+
+    async def structured(self, call: Call) -> Message:
+        total = int(call.arguments.get("a", 0)) + int(call.arguments.get("b", 0))
+        return text(str(total), structuredContent={"sum": total})
