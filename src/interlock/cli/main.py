@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 from interlock import __version__
 from interlock.cli.command import noun_help, run_noun, run_verb, unknown_word
-from interlock.cli.render import forget_stdout
 from interlock.errors import ConfigError, Exit, InterlockError
 
 SUMMARY = """Interlock stands between AI agents and their MCP servers: it classifies every tool, makes the agent
@@ -52,7 +51,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         sys.stdout.flush()
     except BrokenPipeError:
-        forget_stdout()
+        _forget_stdout()
     except OSError as error:
         return _cannot_write(error)
     return code
@@ -67,9 +66,15 @@ def _prepare_streams() -> None:
             stream.reconfigure(errors="backslashreplace")
 
 
+def _forget_stdout() -> None:
+    from interlock.cli.render import forget_stdout
+
+    forget_stdout()
+
+
 def _cannot_write(error: OSError) -> int:
     sys.stderr.write(f"cannot write the output: {error.strerror}\n")
-    forget_stdout()
+    _forget_stdout()
     return Exit.INTERNAL
 
 
