@@ -65,6 +65,9 @@ class Peer:
 
     async def send(self, *pieces: bytes) -> None:
         for piece in pieces:
+            if self._writer.is_closing():
+                # uvloop says this with a RuntimeError, asyncio with nothing at all.
+                raise ConnectionResetError
             self._writer.write(piece)
             await self._writer.drain()
 
