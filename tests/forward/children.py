@@ -1,12 +1,16 @@
 """Small processes that behave in one particular way, and what tests ask about processes."""
 
 import asyncio
+import json
+import os
 import re
+import signal
 import sys
 import time
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 from interlock.forward.link import Listener, Notification
 from interlock.forward.link_stdio import StdioLink
@@ -73,6 +77,28 @@ async def linked(
     finally:
         await link.close()
         await reaper.close()
+
+
+def call(tool: str, **arguments: Any) -> bytes:
+    """The params of a call."""
+    return json.dumps({"name": tool, "arguments": arguments}).encode()
+
+
+async def called(link: StdioLink, tool: str, *, seconds: float = 30, **arguments: Any) -> Any:
+    """The result of a call."""
+    answer = await link.request("tools/call", call(tool, **arguments), seconds=seconds, name=tool)
+    assert answer.error is None
+    return json.loads(answer.result)
+
+
+async def asked(link: StdioLink, method: str = "any") -> Any:
+    """The result of a request without params."""
+    return json.loads((await link.request(method, b"{}", seconds=30)).result)
+
+
+def end_at_once(link: StdioLink) -> None:
+    """Kill the process behind a link, to spare a test the patience of a close."""
+    os.kill(link.pid or 0, signal.SIGKILL)
 
 
 def runs(pid: int) -> bool:

@@ -133,6 +133,23 @@ async def test_a_flood_on_stderr_is_read_to_its_end_and_not_kept() -> None:
     assert memory.growth() < 16
 
 
+async def test_a_flood_on_stderr_has_to_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(child_module, "_STDERR_REST", 3600)
+    code = """
+import select
+os.set_blocking(2, False)
+written = 0
+while written < 4_000_000 and select.select([], [2], [], 0.3)[1]:
+    written += os.write(2, b"x" * 4096)
+write(b"%d" % written)
+"""
+    async with started(python(code)) as watched:
+        await watched.spoke.wait()
+        watched.child.kill()
+
+    assert int(watched.said) < 1_000_000
+
+
 # How it ends ----------------------------------------------------------------------------------------------------
 
 
@@ -180,8 +197,8 @@ async def test_one_that_closes_its_stderr_is_left_in_peace() -> None:
     assert (watched.child.returncode, watched.ends) == (5, [])
 
 
-@pytest.mark.usefixtures("hurried")
-async def test_what_it_leaves_behind_goes_with_it(tmp_path: Path) -> None:
+async def test_what_it_leaves_behind_goes_with_it_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(child_module, "_LAST_WORDS_SECONDS", 3600)
     noted = tmp_path / "pid"
     async with started(["/bin/sh", "-c", 'sleep 1000 & echo $! >"$0"; exit 3', str(noted)]) as watched:
         await watched.ended.wait()

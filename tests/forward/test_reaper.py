@@ -34,9 +34,14 @@ asyncio.run(main())
 """A gateway that holds one link, with a call under way, until something happens to it."""
 
 
-def sleeper() -> subprocess.Popen[bytes]:
-    """A group of one that does nothing until it is ended."""
-    return subprocess.Popen(python("time.sleep(1000)"), start_new_session=True)
+@contextmanager
+def sleeper() -> Generator[subprocess.Popen[bytes]]:
+    """A group of one that does nothing until it is ended, at the latest with the block."""
+    with subprocess.Popen(python("time.sleep(1000)"), start_new_session=True) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
 
 
 def is_gone(pid: int) -> bool:
@@ -148,7 +153,6 @@ async def test_a_group_that_was_unregistered_is_left_alone() -> None:
         await reaper.close()
         ours.wait(10)
         left_alone = theirs.poll() is None
-        theirs.kill()
 
     assert left_alone
 

@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 from collections.abc import Generator
+from contextlib import contextmanager
 
 import pytest
 
@@ -62,13 +63,16 @@ def test_a_line_may_come_in_pieces(monkeypatch: pytest.MonkeyPatch, size: int) -
     os.close(source)
 
 
-def started(code: str) -> subprocess.Popen[bytes]:
-    """A group of one that has said that it is ready."""
-    process = subprocess.Popen(python(code), stdout=subprocess.PIPE, start_new_session=True)
-    assert process.stdout is not None
-    assert process.stdout.readline() == b"ready\n"
-    process.stdout.close()
-    return process
+@contextmanager
+def started(code: str) -> Generator[subprocess.Popen[bytes]]:
+    """A group of one that has said that it is ready, ended at the latest with the block."""
+    with subprocess.Popen(python(code), stdout=subprocess.PIPE, start_new_session=True) as process:
+        try:
+            assert process.stdout is not None
+            assert process.stdout.readline() == b"ready\n"
+            yield process
+        finally:
+            process.kill()
 
 
 STUBBORN = "signal.signal(signal.SIGTERM, signal.SIG_IGN); write(b'ready\\n'); time.sleep(1000)"
