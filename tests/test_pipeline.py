@@ -1,5 +1,6 @@
 """The path, with a real upstream and a real store, and no agent in front of it."""
 
+import asyncio
 from collections.abc import AsyncGenerator
 from pathlib import Path
 
@@ -122,6 +123,19 @@ async def test_without_a_store_nothing_is_sent(pipeline: Pipeline, running: Runn
 
     assert code(reply) is Code.AUDIT_UNAVAILABLE
     assert sends(tmp_path) == 0
+
+
+async def test_an_outcome_that_cannot_be_recorded_is_never_told_as_not_sent(
+    pipeline: Pipeline, running: Running, tmp_path: Path
+) -> None:
+    pipeline.policy = Policy(entry=GatewayEntry(Posture.OPEN))
+    async with asyncio.timeout(20), asyncio.TaskGroup() as group:
+        under_way = group.create_task(pipeline.run(call("slow", {"seconds": 0.3}), ORIGIN))
+        while sends(tmp_path) == 0:  # noqa: ASYNC110 - another process writes it
+            await asyncio.sleep(0.01)
+        await running.gateway.store.close()
+
+    assert code(under_way.result()) is Code.INDETERMINATE
 
 
 async def test_another_entry_brings_its_own_table(pipeline: Pipeline) -> None:

@@ -118,15 +118,22 @@ class Pipeline:
                 record, CallEvent.LOSE, errors.UPSTREAM_DOWN(server=call.server, problem=str(bad))
             )
         except BaseException:
-            # Cancelled: the caller went away, and what the upstream did is not known to us.
+            # Not handled, only noted: the caller went away, and what the upstream did is not known to us.
             await self._recorder.outcome(record, Outcome(CallEvent.CANCEL))
             raise
-        await self._recorder.outcome(record, _outcome_of(answer))
-        return Reply(record.activity.id, answer=answer)
+        return await self._closed(record, _outcome_of(answer), Reply(record.activity.id, answer=answer))
 
     async def _failed(self, record: OpenRecord, event: CallEvent, reason: Reason) -> Reply:
-        await self._recorder.outcome(record, Outcome(event, error=reason.text))
-        return Reply(record.activity.id, refusal=reason)
+        return await self._closed(record, Outcome(event, error=reason.text), Reply(record.activity.id, refusal=reason))
+
+    async def _closed(self, record: OpenRecord, outcome: Outcome, reply: Reply) -> Reply:
+        """The reply, once the outcome is on record. Without that it is withheld: the call was sent, and nobody may
+        be told that it was not."""
+        try:
+            await self._recorder.outcome(record, outcome)
+        except StoreUnavailable:
+            return Reply(record.activity.id, refusal=errors.INDETERMINATE())
+        return reply
 
 
 class _ToolResult(msgspec.Struct):

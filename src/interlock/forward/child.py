@@ -166,7 +166,7 @@ class Child:
             self._reaper.register(process.pid)
             # Interrupting a loop while it takes over a pipe can leave the pipe with two owners. It takes one turn.
             await asyncio.wait({connecting})
-        except BaseException:
+        except BaseException:  # not handled: whatever ends the start, the process must not outlive it
             connecting.add_done_callback(lambda _: self.kill())
             raise
 

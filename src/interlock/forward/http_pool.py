@@ -101,7 +101,7 @@ class Connection(asyncio.Protocol):
         try:
             await self._done
         except BaseException:
-            # Whoever stops waiting must not find the rest of this answer in front of the next one.
+            # Not handled: whoever stops waiting must not find the rest of this answer in front of the next one.
             self.abort()
             raise
         finally:

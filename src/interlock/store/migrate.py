@@ -62,7 +62,7 @@ def _apply(connection: sqlite3.Connection, step: Migration) -> None:
                 connection.execute(statement)
             connection.execute(f"PRAGMA user_version = {step.version:d}")  # a pragma takes no parameters
         connection.execute(COMMIT)
-    except BaseException:
+    except BaseException:  # not handled: whatever ends a migration, none of it may stay
         connection.rollback()
         raise
 

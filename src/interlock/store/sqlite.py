@@ -246,7 +246,7 @@ def connect(path: Path, patience: float, pragmas: Sequence[str] = ()) -> sqlite3
     try:
         for pragma in pragmas:
             connection.execute(pragma)
-    except BaseException:
+    except BaseException:  # not handled: a connection that is not set up is not left open
         connection.close()
         raise
     return connection
