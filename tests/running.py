@@ -1,18 +1,19 @@
 """A real gateway for tests: real store, real upstreams, a real port on loopback."""
 
-import asyncio
 import contextlib
-import socket
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import uvicorn
-
-from interlock.app import Gateway, asgi, running_gateway
+from interlock.app import Gateway, listening, running_gateway
+from interlock.cli.gateway import bind
 from interlock.config.load import Config, load, with_listen
-from interlock.store.protocol import Activity, ActivityFilter
+from interlock.store.folder import DataFolder
+from interlock.store.protocol import Activity, ActivityFilter, ActivityType
+
+SETTLE_SECONDS = 60.0
+"""How long the servers of a test may take to start on a busy machine."""
 
 
 @dataclass(frozen=True)
@@ -22,10 +23,12 @@ class Running:
     gateway: Gateway
     url: str
     host: str
+    folder: DataFolder
 
     async def activities(self) -> list[Activity]:
-        """Everything on record, oldest first."""
-        page = await self.gateway.store.list_activities(ActivityFilter(limit=500))
+        """Every call on record, oldest first."""
+        calls = (ActivityType.TOOL_CALL, ActivityType.POLICY_DECISION)
+        page = await self.gateway.store.list_activities(ActivityFilter(types=calls, limit=500))
         return list(reversed(page.items))
 
 
@@ -37,25 +40,23 @@ def config_of(folder: Path, text: str = "") -> Config:
 
 
 @contextlib.asynccontextmanager
+async def started(folder: Path, text: str = "") -> AsyncGenerator[Gateway]:
+    """A gateway that runs but listens nowhere."""
+    with DataFolder(folder / "data").hold() as hold:
+        async with running_gateway(config_of(folder, text), hold) as gateway:
+            await gateway.fleet.settled(SETTLE_SECONDS)
+            yield gateway
+
+
+@contextlib.asynccontextmanager
 async def serving(folder: Path, text: str = "") -> AsyncGenerator[Running]:
     """Run a gateway with this configuration until the block ends."""
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
+    with contextlib.closing(bind("127.0.0.1", 0)) as listener, DataFolder(folder / "data").hold() as hold:
         port: int = listener.getsockname()[1]
         config = with_listen(config_of(folder, text), None, port)
-        async with running_gateway(config, folder / "data") as gateway:
-            server = uvicorn.Server(
-                uvicorn.Config(asgi(gateway), lifespan="off", log_level="warning", timeout_graceful_shutdown=2)
-            )
-            listener.listen(128)
-            async with asyncio.TaskGroup() as group:
-                group.create_task(server.serve(sockets=[listener]))
-                while not server.started:  # noqa: ASYNC110 - uvicorn has no event for it
-                    await asyncio.sleep(0)
-                try:
-                    yield Running(gateway, f"http://127.0.0.1:{port}/mcp", f"127.0.0.1:{port}")
-                finally:
-                    server.should_exit = True
+        async with running_gateway(config, hold) as gateway, listening(gateway, listener, hold):
+            await gateway.fleet.settled(SETTLE_SECONDS)
+            yield Running(gateway, f"http://127.0.0.1:{port}/mcp", f"127.0.0.1:{port}", hold.folder)
 
 
 def yaml_list(words: list[str]) -> str:

@@ -5,16 +5,17 @@ from pathlib import Path
 
 import pytest
 
-from interlock.app import overrides_of, policy_of, running_gateway, settle_what_a_crash_left, upstreams_of
+from interlock.app import overrides_of, policy_of, settle_what_a_crash_left, upstreams_of
+from interlock.core.health import Health
 from interlock.core.intent import IntentMode
 from interlock.core.lifecycle import CallState
 from interlock.core.safety import Posture, SafetyClass
 from interlock.errors import ConfigError
-from interlock.forward.upstream import Health, UpstreamSpec
+from interlock.forward.upstream import UpstreamSpec
 from interlock.store.protocol import Activity, ActivityFilter, ActivityType
 from interlock.store.sqlite import SqliteStore
 from tests.fakes import FakeClock
-from tests.running import config_of
+from tests.running import config_of, started
 
 TEXT = """
 posture: strict
@@ -74,7 +75,7 @@ def test_overrides_are_kept_by_server(tmp_path: Path) -> None:
 
 
 async def test_a_gateway_with_no_configuration_has_the_tools_of_the_sample(tmp_path: Path) -> None:
-    async with running_gateway(config_of(tmp_path), tmp_path / "data") as gateway:
+    async with started(tmp_path) as gateway:
         names = [each.tool.shown for each in gateway.pipeline.book]
         health = gateway.fleet.upstreams["sample"].health
 

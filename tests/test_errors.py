@@ -217,6 +217,12 @@ def test_a_forgotten_blank_is_an_error_and_no_half_sentence() -> None:
         errors.DENIED()
 
 
+@pytest.mark.parametrize("code", errors.SHELL_FIXES)
+def test_a_fix_for_the_shell_names_a_command_or_an_option(code: Code) -> None:
+    fix = errors.SHELL_FIXES[code].format(tool="s:t")
+    assert "`interlock " in fix or "--" in fix
+
+
 def test_a_plain_explanation_has_no_code_and_no_fix() -> None:
     assert Reason("because") == Reason("because", None, "")
 

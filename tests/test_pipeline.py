@@ -9,14 +9,14 @@ import pytest
 from interlock.core.canonical import argument_digest
 from interlock.core.decide import GatewayEntry, RunToolEntry
 from interlock.core.lifecycle import CallState
-from interlock.core.model import Call, Caller, Json
+from interlock.core.model import Call, Caller, Json, Scope
 from interlock.core.rules import Rule, RuleBook
 from interlock.core.safety import Effect, Posture, RunToolFlags
 from interlock.errors import Code
 from interlock.pipeline import Pipeline, Policy, Reply
 from interlock.record import Origin
 from tests.running import Running, server_yaml, serving
-from tests.upstream.running import received, stdio_argv
+from tests.upstream.running import only_once, received, stdio_argv
 
 ORIGIN = Origin("test")
 
@@ -87,6 +87,27 @@ async def test_an_unknown_tool_is_answered_with_the_nearest_one(pipeline: Pipeli
     assert reply.refusal.text == "Tool 'up:read_nte' not found. Did you mean 'up:read_note'?"
 
 
+@pytest.mark.parametrize(
+    ("tool", "said"),
+    [
+        ("read_note", "Tool 'up:read_note' not found."),
+        ("read_notes", "Tool 'up:read_notes' not found."),
+        ("delete_note", "Tool 'up:delete_note' not found."),
+        ("ech", "Tool 'up:ech' not found. Did you mean 'up:echo'?"),
+    ],
+)
+async def test_a_tool_out_of_scope_is_told_like_one_that_does_not_exist(
+    pipeline: Pipeline, running: Running, tmp_path: Path, tool: str, said: str
+) -> None:
+    caller = Caller("agent", scope=Scope(tools=("echo", "ech", "read_notes")))
+    reply = await pipeline.run(Call(caller, "up", tool, {}, argument_digest({})), ORIGIN)
+    await pipeline.run(call("read_note"), ORIGIN)
+
+    assert reply.refusal is not None
+    assert (reply.refusal.code, reply.refusal.text) == (Code.UNKNOWN_TOOL, said)
+    assert sends(tmp_path) == 1
+
+
 async def test_a_slow_upstream_is_given_up_and_the_record_says_so(pipeline: Pipeline, running: Running) -> None:
     pipeline.policy = Policy(entry=GatewayEntry(Posture.OPEN))
     reply = await pipeline.run(call("slow", {"seconds": 30}), ORIGIN)
@@ -107,13 +128,16 @@ async def test_an_upstream_that_breaks_the_protocol_leaves_an_indeterminate_call
     assert activity.status is CallState.INDETERMINATE
 
 
-async def test_a_call_to_an_upstream_that_is_down_was_not_sent(pipeline: Pipeline, running: Running) -> None:
-    pipeline.policy = Policy(entry=GatewayEntry(Posture.OPEN))
-    await pipeline.run(call("crash"), ORIGIN)
-    reply = await pipeline.run(call("write_note"), ORIGIN)
+async def test_a_call_to_an_upstream_that_is_down_was_not_sent(tmp_path: Path) -> None:
+    argv = only_once(stdio_argv(tmp_path / "upstream.log"), tmp_path / "mark")
+    async with serving(tmp_path, "posture: open\nservers:\n" + server_yaml("up", argv)) as running:
+        await running.gateway.pipeline.run(call("crash"), ORIGIN)
+        reply = await running.gateway.pipeline.run(call("write_note"), ORIGIN)
+        last = (await running.activities())[-1]
 
     assert code(reply) is Code.UPSTREAM_DOWN
-    assert (await running.activities())[-1].status is CallState.ERROR
+    assert last.status is CallState.ERROR
+    assert sends(tmp_path) == 1
 
 
 async def test_without_a_store_nothing_is_sent(pipeline: Pipeline, running: Running, tmp_path: Path) -> None:

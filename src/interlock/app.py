@@ -4,41 +4,57 @@ Everything that is started here is closed here, in the opposite order: first the
 then the store, so that the last outcome is written before the store lets go.
 """
 
+import asyncio
 import contextlib
 import os
+import socket
 import sys
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Generator, Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
+import uvicorn
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from interlock import __version__
 from interlock.clock import Clock, SystemClock
 from interlock.config.load import Config
 from interlock.config.references import resolve
+from interlock.config.tree import AuthScope as Credentials
 from interlock.config.tree import Server
 from interlock.core.decide import GatewayEntry
+from interlock.core.health import Health
 from interlock.core.intent import IntentPolicy
 from interlock.core.lifecycle import CallState
+from interlock.core.model import Json
 from interlock.core.rules import RuleBook
 from interlock.core.safety import SafetyClass
+from interlock.errors import Reason
+from interlock.forward.drift import Drift
 from interlock.forward.fleet import Fleet
-from interlock.forward.upstream import Health, UpstreamSpec
+from interlock.forward.upstream import Scope as AuthScope
+from interlock.forward.upstream import UpstreamSpec
 from interlock.pipeline import Pipeline, Policy
 from interlock.receive.catalog import Catalog, Expose
-from interlock.receive.edge import Edge, own_hosts
+from interlock.receive.edge import LOOPBACK, Edge, Refused, own_hosts, send_refusal
 from interlock.receive.exchange import send_json
 from interlock.receive.face import Face
-from interlock.receive.identify import Callers
+from interlock.receive.identify import OPERATOR, Callers, Principal, mint
 from interlock.receive.lane import Lane
 from interlock.receive.server import Rest
 from interlock.receive.sessions import Sessions
-from interlock.record import Recorder, RecordWait
+from interlock.receive.workspaces import Workspaces
+from interlock.record import Recorder, RecordWait, token_change
+from interlock.store.folder import DataFolder, Hold
 from interlock.store.protocol import Store
 from interlock.store.sqlite import SqliteStore
+from interlock.web.metrics import Metrics
+from interlock.web.parts import Parts
+from interlock.web.routes import rest_app
 
 SAMPLE = "sample"
-DATABASE = "interlock.db"
+START_SECONDS = 3.0
+"""How long the first agent waits for the servers; those that take longer join later."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +65,9 @@ class Gateway:
     pipeline: Pipeline
     fleet: Fleet
     store: Store
+    callers: Callers
+    edge: Edge
+    parts: Parts
 
 
 def policy_of(config: Config) -> Policy:
@@ -69,22 +88,35 @@ def upstreams_of(config: Config, environ: Mapping[str, str]) -> list[UpstreamSpe
     servers = {name: server for name, server in config.settings.servers.items() if server.enabled}
     if not config.settings.servers:
         return [UpstreamSpec(SAMPLE, SAMPLE, argv=(sys.executable, "-m", "interlock.sample"))]
-    return [_upstream(name, server, environ) for name, server in servers.items()]
+    scopes = {name: _scope(f"auth_scopes.{name}", each, environ) for name, each in config.settings.auth_scopes.items()}
+    return [_upstream(name, server, environ, scopes) for name, server in servers.items()]
 
 
-def _upstream(name: str, server: Server, environ: Mapping[str, str]) -> UpstreamSpec:
-    where = f"servers.{name}"
-    return UpstreamSpec(
+def _scope(where: str, given: Server | Credentials, environ: Mapping[str, str]) -> AuthScope:
+    """What goes along to a server as environment or headers, with references resolved."""
+    return AuthScope(
+        env={key: resolve(value, environ, f"{where}.env.{key}") for key, value in given.env.items()},
+        headers={key: resolve(value, environ, f"{where}.headers.{key}") for key, value in given.headers.items()},
+    )
+
+
+def _upstream(name: str, server: Server, environ: Mapping[str, str], scopes: Mapping[str, AuthScope]) -> UpstreamSpec:
+    own = _scope(f"servers.{name}", server, environ)
+    spec = UpstreamSpec(
         id=name,
         namespace=server.namespace or name,
         argv=() if server.command is None else (server.command, *server.args),
         url=server.url,
-        env={key: resolve(value, environ, f"{where}.env.{key}") for key, value in server.env.items()},
-        headers={key: resolve(value, environ, f"{where}.headers.{key}") for key, value in server.headers.items()},
+        env=dict(own.env),
+        headers=dict(own.headers),
         cwd=server.cwd,
         trusted=server.trusted,
         call_seconds=server.call_timeout.total_seconds(),
+        max_concurrent=server.max_concurrent,
+        scopes=scopes,
+        per_caller=server.sessions == "per-caller",
     )
+    return spec if server.auth_scope_id is None else spec.under(scopes[server.auth_scope_id])
 
 
 def overrides_of(config: Config) -> dict[str, dict[str, SafetyClass]]:
@@ -96,53 +128,167 @@ def overrides_of(config: Config) -> dict[str, dict[str, SafetyClass]]:
     return by_server
 
 
+def workspaces_of(config: Config) -> Workspaces:
+    """The workspaces by folder; the default one is the one that is named so, else the only one."""
+    listed = config.settings.workspaces
+    only = listed[0].id if len(listed) == 1 else None
+    folders = {PurePosixPath(Path(each.path).expanduser()): each.id for each in listed if each.path}
+    return Workspaces(config.settings.default_workspace or only, folders)
+
+
 @contextlib.asynccontextmanager
 async def running_gateway(
-    config: Config, data_dir: Path, *, clock: Clock | None = None, environ: Mapping[str, str] | None = None
+    config: Config,
+    hold: Hold,
+    *,
+    servers: bool = True,
+    clock: Clock | None = None,
+    environ: Mapping[str, str] | None = None,
 ) -> AsyncGenerator[Gateway]:
-    """Start everything, hand it over, and stop it in the opposite order."""
-    settings, time = config.settings, clock or SystemClock()
+    """Start everything in a folder that is held, hand it over, and stop it in the opposite order.
+
+    Without `servers` no upstream is started: enough for looking at what is on record.
+    """
+    time = clock or SystemClock()
     async with contextlib.AsyncExitStack() as stack:
-        store = SqliteStore(data_dir / DATABASE, time)
+        store = SqliteStore(hold.folder.database, time)
         await store.start()
         stack.push_async_callback(store.close)
         await settle_what_a_crash_left(store)
-        fleet = await stack.enter_async_context(
-            Fleet(
-                upstreams_of(config, os.environ if environ is None else environ),
-                lexicon=config.lexicon,
-                overrides=overrides_of(config),
-            )
-        )
-        recorder = Recorder(store, time, RecordWait(settings.record.wait))
-        pipeline = Pipeline(fleet, recorder, time, policy_of(config))
-        lane = Lane(pipeline, Catalog(Expose(settings.expose), settings.namespacing))
-        loopback = settings.listen.host in ("127.0.0.1", "localhost", "::1")
-        callers = Callers(time, allow_local=loopback, workspace=settings.default_workspace)
-        callers.replace(await store.list_tokens())
-        edge = Edge(own_hosts(settings.listen.host, settings.listen.port), max_body=settings.limits.body)
-        face = Face(edge, callers, Sessions(time), lane, Rest(lane, lambda: None))
-        await stack.enter_async_context(face.running())
-        yield Gateway(face, pipeline, fleet, store)
+        drift = Drift(store, time)
+        await drift.load()
+        specs = upstreams_of(config, os.environ if environ is None else environ) if servers else []
+        fleet = Fleet(specs, lexicon=config.lexicon, overrides=overrides_of(config), clock=time)
+        gateway = await _assemble(config, store, await stack.enter_async_context(fleet), drift, time)
+        await fleet.settled(START_SECONDS)
+        await ensure_operator(store, hold.folder, gateway.callers, time)
+        await stack.enter_async_context(gateway.face.running())
+        yield gateway
+
+
+async def _assemble(config: Config, store: Store, fleet: Fleet, drift: Drift, clock: Clock) -> Gateway:
+    settings, shown = config.settings, shown_settings(config)
+    sessions, workspaces = Sessions(clock), workspaces_of(config)
+    metrics = Metrics(fleet, lambda: len(sessions))
+    recorder = Recorder(store, clock, RecordWait(settings.record.wait), on_end=metrics.seen)
+    pipeline = Pipeline(fleet, recorder, clock, policy_of(config))
+    lane = Lane(pipeline, Catalog(Expose(settings.expose), settings.namespacing))
+    callers = Callers(clock, allow_local=settings.listen.host in LOOPBACK)
+    callers.replace(await store.list_tokens())
+    edge = Edge(own_hosts(settings.listen.host, settings.listen.port), max_body=settings.limits.body)
+    face = Face(edge, callers, sessions, lane, Rest(lane, metrics.stray_call), workspaces)
+    parts = Parts(store, pipeline, callers, clock, edge, fleet, metrics, workspaces.default, shown, drift)
+    return Gateway(face, pipeline, fleet, store, callers, edge, parts)
+
+
+def shown_settings(config: Config) -> dict[str, Json]:
+    """What a reader of the REST face may know of the configuration: nothing that could hold a secret."""
+    settings = config.settings
+    return {
+        "version": __version__,
+        "listen": {"host": settings.listen.host, "port": settings.listen.port},
+        "posture": settings.posture.value,
+        "expose": str(settings.expose),
+        "namespacing": settings.namespacing,
+        "default_workspace": workspaces_of(config).default,
+        "record": {"wait": str(settings.record.wait)},
+        "servers": len(settings.servers),
+        "rules": len(settings.route_rules),
+    }
+
+
+async def ensure_operator(store: Store, folder: DataFolder, callers: Callers, clock: Clock) -> None:
+    """See that the operator's credential is there and valid; the first start makes it."""
+    found = callers.identify(f"Bearer {folder.credential() or ''}")
+    if isinstance(found, Principal) and found.name == OPERATOR:
+        return
+    token, text = mint(OPERATOR, "human", ("admin", "approver"), clock.now(), None)
+    await store.add_token(token, token_change(token, "created", OPERATOR, clock.now()))
+    folder.keep_credential(text)
+    callers.replace(await store.list_tokens())
 
 
 def asgi(gateway: Gateway) -> ASGIApp:
-    """The whole HTTP face: agents under /mcp, and two plain questions for whoever watches over the process."""
+    """The whole HTTP face: agents under /mcp, people and scripts under /api/v1, and plain questions for probes."""
+    rest = rest_app(gateway.parts)
+    plain = {"/livez": _livez, "/readyz": _readyz, "/metrics": _metrics}
 
     async def serve(scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            return
-        if scope["path"] == "/mcp":
+        path: str = scope["path"]
+        if path == "/mcp":
             await gateway.face(scope, receive, send)
-        elif scope["path"] == "/livez":
-            await send_json(send, 200, b'{"alive":true}')
-        elif scope["path"] == "/readyz":
-            ready = any(each.health is Health.READY for each in gateway.fleet.upstreams.values())
-            await send_json(send, 200 if ready else 503, b'{"ready":%s}' % (b"true" if ready else b"false"))
-        else:
-            await send_json(send, 404, b'{"error":"There is nothing here; agents connect to /mcp."}')
+            return
+        try:
+            headers = gateway.edge.check(scope)
+            if path.startswith("/api/v1/"):
+                await rest(scope, receive, send)
+            elif path in plain and scope["method"] in ("GET", "HEAD"):
+                _let_in(gateway, headers)
+                await plain[path](gateway, send)
+            else:
+                await send_refusal(send, Refused(404, "There is nothing here; agents connect to /mcp."))
+        except Refused as refused:
+            await send_refusal(send, refused)
 
     return serve
+
+
+class _Server(uvicorn.Server):
+    @contextlib.contextmanager
+    def capture_signals(self) -> Generator[None]:
+        """Signals are for the command line: uvicorn would end the process before the store is closed."""
+        yield
+
+
+@contextlib.asynccontextmanager
+async def listening(gateway: Gateway, listener: socket.socket, hold: Hold) -> AsyncGenerator[None]:
+    """Serve a gateway on a socket until the block ends, and let other commands know where it is."""
+    server = _Server(
+        uvicorn.Config(
+            asgi(gateway),
+            lifespan="off",
+            ws="none",
+            access_log=False,
+            log_level="warning",
+            server_header=False,
+            date_header=False,
+            timeout_graceful_shutdown=5,
+        )
+    )
+    host, port = listener.getsockname()[:2]
+    async with asyncio.TaskGroup() as group:
+        group.create_task(server.serve(sockets=[listener]))
+        while not server.started:  # noqa: ASYNC110 - uvicorn has no event for it
+            await asyncio.sleep(0)
+        hold.announce(f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}")
+        try:
+            yield
+        finally:
+            server.should_exit = True
+
+
+def _let_in(gateway: Gateway, headers: dict[str, str]) -> None:
+    """Beyond loopback there is no route without a token, not even for probes."""
+    found = gateway.callers.identify(headers.get("authorization"))
+    if isinstance(found, Reason):
+        raise Refused(401, f"{found.text} {found.fix}")
+
+
+async def _livez(gateway: Gateway, send: Send) -> None:
+    await send_json(send, 200, b'{"alive":true}')
+
+
+async def _readyz(gateway: Gateway, send: Send) -> None:
+    states = gateway.fleet.states()
+    ready = not states or any(each.health is Health.READY for each in states)
+    await send_json(send, 200 if ready else 503, b'{"ready":%s}' % (b"true" if ready else b"false"))
+
+
+async def _metrics(gateway: Gateway, send: Send) -> None:
+    body, kind = gateway.parts.metrics.text()
+    headers = [(b"content-type", kind.encode("latin-1")), (b"content-length", str(len(body)).encode())]
+    await send({"type": "http.response.start", "status": 200, "headers": headers})
+    await send({"type": "http.response.body", "body": body})
 
 
 async def settle_what_a_crash_left(store: Store) -> int:

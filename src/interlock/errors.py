@@ -321,10 +321,45 @@ UPSTREAM_DOWN = Message(
     "Server '{server}' is not reachable: {problem}",
     "Nothing was sent. `interlock server logs {server}` shows why.",
 )
-NO_GATEWAY = Message(
+GATEWAY_GONE = Message(
     Code.UPSTREAM_DOWN,
-    "Tool '{tool}' passed the gate, but there is no gateway to run it through.",
-    "This version decides offline only: add --dry-run to see the whole decision.",
+    "The gateway does not answer: {problem}",
+    "`interlock status` shows whether it runs; a call that was under way may have had its effect.",
+)
+FOLDER_BUSY = Message(
+    Code.UPSTREAM_DOWN,
+    "Another interlock command works in {folder} and does not finish.",
+    "Wait for it or end it, or choose another folder with --data-dir.",
+)
+GATEWAY_RUNS = Message(
+    Code.BAD_REQUEST,
+    "A gateway works in {folder} already{where}.",
+    "Connect to that one, or choose another folder with --data-dir.",
+)
+GATEWAY_LOST = Message(
+    Code.INDETERMINATE,
+    "The gateway went away while the request was under way.",
+    "A call may have had its effect: check before repeating it. Interlock never sends it again by itself.",
+)
+GATEWAY_NOT_REACHED = Message(
+    Code.UPSTREAM_DOWN,
+    "The gateway cannot be reached: {problem}.",
+    "Nothing was sent. `interlock status` shows whether a gateway runs.",
+)
+NOT_RUNNING = Message(
+    Code.UPSTREAM_DOWN,
+    "No gateway runs on {folder}.{also}",
+    "Start one with `interlock serve`.",
+)
+NO_CREDENTIAL = Message(
+    Code.UNAUTHENTICATED,
+    "The operator's credential in {folder} is missing or cannot be read.",
+    "End the gateway that runs there and start it again: it makes a new one.",
+)
+STORE_UNUSABLE = Message(
+    Code.AUDIT_UNAVAILABLE,
+    "The database in {folder} cannot be used: {problem}",
+    "Nothing was started. Repair or restore it, or choose another folder with --data-dir.",
 )
 UPSTREAM_TIMEOUT = Message(
     Code.UPSTREAM_TIMEOUT,
@@ -359,12 +394,85 @@ FORBIDDEN = Message(
     "This needs the role {role}.",
     "Use a token with that role.",
 )
+LINE_TOO_LONG = Message(
+    Code.BAD_REQUEST,
+    "A line is longer than {limit} bytes.",
+    "Send less at once; nothing of it was looked at.",
+)
+ID_IN_USE = Message(
+    Code.BAD_REQUEST,
+    "The id {id} belongs to a request that is still under way.",
+    "Give every request an id of its own.",
+)
+TOKEN_UNUSABLE = Message(
+    Code.BAD_REQUEST,
+    "INTERLOCK_TOKEN holds something that is no token.",
+    "Set it to the text that `interlock token create` printed, or unset it.",
+)
 NOT_FOUND = Message(Code.NOT_FOUND, "{what} not found.{suggestion}", "List what there is and use its exact name.")
+
+# REST -----------------------------------------------------------------------------------------------------------
+REST_NEEDS_TOKEN = Message(
+    Code.UNAUTHENTICATED,
+    "REST always needs a token, also on this machine.",
+    "Send `Authorization: Bearer il_…`; `interlock token create` makes one.",
+)
+BAD_FIELDS = Message(
+    Code.BAD_REQUEST,
+    "{problems}",
+    "Correct it and ask again; GET /api/v1/openapi.json describes every field.",
+)
+BODY_NOT_JSON = Message(
+    Code.BAD_REQUEST,
+    "{problem}",
+    "Send one JSON object with `Content-Type: application/json`, each key once.",
+)
+BODY_REFUSED = Message(Code.BAD_REQUEST, "{problem}", "Send a shorter body, in one go.")
+METHOD_NOT_ALLOWED = Message(Code.BAD_REQUEST, "{method} is not possible here.", "Use {allowed}.")
+STORE_UNREACHABLE = Message(
+    Code.AUDIT_UNAVAILABLE,
+    "The store cannot be read or written now.",
+    "Nothing was changed. The operator must free or repair the store.",
+)
+NAME_RESERVED = Message(
+    Code.BAD_REQUEST,
+    "The name '{name}' is reserved for Interlock itself.",
+    "Choose another name for the token.",
+)
+OTHER_KIND = Message(
+    Code.BAD_REQUEST,
+    "'{name}' is known as {known}, so a token of it cannot be {given}.",
+    "One principal has one kind: set kind to {known}, or choose another name.",
+)
+TOKEN_REVOKED_BEFORE = Message(
+    Code.NOT_FOUND,
+    "Token '{id}' was revoked before, at {at}.",
+    "Nothing is left to do.",
+)
+CHANGED_AGAIN = Message(
+    Code.STALE_APPROVAL,
+    "Tool '{tool}' is no longer what was looked at, so nothing was trusted.",
+    "Look at it again with `interlock tool diff {tool}`.",
+)
+OVERRIDE_IN_FILE = Message(
+    Code.BAD_REQUEST,
+    "The class of '{tool}' is set in the configuration file, under `overrides`.",
+    "Change it there: what the file says wins.",
+)
 BUDGET_EXHAUSTED = Message(
     Code.BUDGET_EXHAUSTED,
     "The budget of {limit} calls is used up.",
     "Raise max_calls or probe fewer tools.",
 )
+
+
+SHELL_FIXES: dict[Code, str] = {
+    Code.UNKNOWN_TOOL: "`interlock tool list` shows the names.",
+    Code.INVALID_ARGUMENTS: "Correct the arguments; `interlock tool show {tool}` shows the schema.",
+    Code.SERVER_MISMATCH: "Use `interlock call tool-destructive`.",
+    Code.JUSTIFICATION_REQUIRED: "Add --reason with one or two sentences for the reviewer.",
+}
+"""What to do next at a shell, for the codes of a call whose fix is written for agents."""
 
 
 class InterlockError(Exception):

@@ -20,8 +20,8 @@ from interlock.core.model import Allow, Call, Deny, HoldTerms
 from interlock.core.rules import RuleBook
 from interlock.core.safety import Posture, effective_posture
 from interlock.core.schemas import Schemas
-from interlock.core.toolbook import ListedTool, ToolBook, nearest
-from interlock.errors import Reason
+from interlock.core.toolbook import ListedTool, ToolBook, may_know, similar
+from interlock.errors import Code, Reason
 from interlock.forward.fleet import Fleet
 from interlock.forward.link import Answer, BadMessage, LinkDown, LinkTimeout, Listener, Notification
 from interlock.record import MAX_CONTENT, OpenRecord, Origin, Outcome, Recorder
@@ -76,17 +76,17 @@ class Pipeline:
     ) -> Reply:
         """Take one call along the path."""
         found = self.book.find(call.server, call.tool)
-        verdict = decide(self._facts(call, found, entry))
+        facts = self._facts(call, found, entry)
+        verdict = decide(facts)
         try:
             if isinstance(verdict, Allow) and found is not None:
                 return await self._forward(call, found, verdict, origin, listener)
             refusal = verdict if isinstance(verdict, Deny) else Deny((errors.NO_DESK(tool=call.shown),), verdict.ground)
-            return Reply(await self._recorder.refused(call, found, refusal, origin), refusal=refusal.reasons[0])
+            return Reply(await self._recorder.refused(call, found, refusal, origin), refusal=_told(refusal, facts))
         except StoreUnavailable:
             return Reply("", refusal=errors.AUDIT_UNAVAILABLE())
 
     def _facts(self, call: Call, found: ListedTool | None, entry: Entry | None) -> Facts:
-        suggestion = "" if found is not None else nearest(call.shown, [each.tool.shown for each in self.book])
         return Facts(
             call=call,
             found=None if found is None else found.known,
@@ -94,7 +94,7 @@ class Pipeline:
             now=self._clock.now(),
             entry=entry or self.policy.entry_for(call),
             hold=self.policy.hold,
-            suggestion=suggestion,
+            suggestion="" if found is not None and may_know(call.caller, found) else similar(call, self.book),
             argument_problem=None if found is None else self._schemas.problem(found, call.arguments),
         )
 
@@ -104,7 +104,14 @@ class Pipeline:
         # INVARIANT: the record comes before the first byte, the outcome before the answer.
         record = await self._recorder.ahead(call, found, verdict, origin)
         try:
-            answer = await self._fleet.call(call.server, call.tool, msgspec.json.encode(call.arguments), listener)
+            answer = await self._fleet.call(
+                call.server,
+                call.tool,
+                msgspec.json.encode(call.arguments),
+                listener,
+                auth_scope=verdict.auth_scope,
+                caller=call.caller.name,
+            )
         except LinkDown as down:
             event = CallEvent.LOSE if down.sent else CallEvent.FAIL
             return await self._failed(record, event, errors.UPSTREAM_DOWN(server=call.server, problem=down.why))
@@ -134,6 +141,14 @@ class Pipeline:
         except StoreUnavailable:
             return Reply(record.activity.id, refusal=errors.INDETERMINATE())
         return reply
+
+
+def _told(refusal: Deny, facts: Facts) -> Reason:
+    """What the caller gets to read: a tool out of its scope is, for it, a tool that does not exist."""
+    reason = refusal.reasons[0]
+    if reason.code is not Code.OUT_OF_SCOPE:
+        return reason
+    return errors.UNKNOWN_TOOL(tool=facts.call.shown, suggestion=facts.suggestion)
 
 
 class _ToolResult(msgspec.Struct):

@@ -7,8 +7,7 @@ activities of calls, so it is the one place that redacts.
 INVARIANT: above read-only nothing is sent without a durable record, and nothing is answered without a durable outcome.
 """
 
-import secrets
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
@@ -18,7 +17,7 @@ from interlock.core.model import Allow, Call, Deny, Hold, Json, Micros, Verdict
 from interlock.core.redact import redact, redact_text
 from interlock.core.safety import SafetyClass
 from interlock.core.toolbook import ListedTool
-from interlock.store.protocol import Activity, ActivityType, Store
+from interlock.store.protocol import Activity, ActivityType, Store, Token, new_id
 
 MAX_CONTENT = 16 * 1024
 """How much of a result is kept, in characters."""
@@ -62,24 +61,29 @@ class Outcome:
     error: str = ""
 
 
-def new_id(now: Micros) -> str:
-    """An id that sorts by time and cannot be guessed."""
-    return f"{now:014x}{secrets.token_hex(8)}"
-
-
 class Recorder:
     """Writes the activities of calls."""
 
-    def __init__(self, store: Store, clock: Clock, wait: RecordWait = RecordWait.WRITES) -> None:
+    def __init__(
+        self,
+        store: Store,
+        clock: Clock,
+        wait: RecordWait = RecordWait.WRITES,
+        *,
+        on_end: Callable[[Activity], None] = lambda _: None,
+    ) -> None:
+        """`on_end` is told of every call that ended, refused or sent, once that is on record."""
         self._store = store
         self._clock = clock
         self._wait = wait
+        self._on_end = on_end
 
     async def refused(self, call: Call, found: ListedTool | None, verdict: Deny, origin: Origin) -> str:
         """Record a call that was refused; returns the id of its activity."""
         record = self._record(call, found, verdict, origin, CallEvent.REFUSE)
         # A refusal is never lost, whatever it refused: only reads that were let pass may be.
         await self._store.write([record])
+        self._on_end(record)
         return record.id
 
     async def ahead(self, call: Call, found: ListedTool, verdict: Allow, origin: Origin) -> OpenRecord:
@@ -100,7 +104,9 @@ class Recorder:
             result["error"] = redact_text(outcome.error[:MAX_CONTENT])
         timings: dict[str, Json] = {**record.stages, "upstream_us": self._clock.ticks() - record.began}
         body = {**record.activity.body, "result": result, "timings": timings}
-        await self._write(replace(record.activity, status=status, body=body), durable=record.waits)
+        ended = replace(record.activity, status=status, body=body)
+        await self._write(ended, durable=record.waits)
+        self._on_end(ended)
 
     async def _write(self, activity: Activity, *, durable: bool) -> None:
         if durable:
@@ -150,6 +156,23 @@ def _body(call: Call, found: ListedTool | None, verdict: Verdict, origin: Origin
         "arguments": redact(call.arguments),
         "digest": call.digest,
     }
+
+
+def token_change(token: Token, what: str, by: str, now: Micros) -> Activity:
+    """The activity that tells of a token that was created or revoked; the secret is no part of it."""
+    body: dict[str, Json] = {
+        "change": what,
+        "token": token.id,
+        "principal": token.principal,
+        "kind": token.kind,
+        "roles": list(token.roles),
+        "scope": redact(token.scope),
+        "expires_at": token.expires_at,
+        "by": by,
+    }
+    return Activity(
+        id=new_id(now), at=now, type=ActivityType.TOKEN_CHANGE, status=CallState.SUCCESS, body=body, caller=by
+    )
 
 
 def _intent(verdict: Allow | Hold) -> Mapping[str, Json]:

@@ -1,11 +1,18 @@
 """Every test of the command line works in an empty folder, without any variable of ours."""
 
+import signal
+import sys
+from collections.abc import Generator
 from pathlib import Path
 
 import pytest
 
-from tests.cli.running import Interlock, Outcome, run_here
+from tests.cli.running import Beside, Interlock, Outcome, gateway_beside, run_here
+from tests.running import server_yaml
 from tests.surroundings import isolate
+from tests.upstream.running import stdio_argv
+
+ODD = Path(__file__).with_name("odd_server.py")
 
 
 @pytest.fixture(autouse=True)
@@ -21,3 +28,35 @@ def il(capsys: pytest.CaptureFixture[str]) -> Interlock:
         return run_here(capsys, words)
 
     return run
+
+
+@pytest.fixture
+def interrupts_reach_children() -> Generator[None]:
+    """A process started in the background of a shell may ignore Ctrl-C, and its children with it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.fixture(scope="module")
+def shared_gateway(tmp_path_factory: pytest.TempPathFactory) -> Generator[Beside]:
+    folder = tmp_path_factory.mktemp("beside")
+    text = (
+        "overrides: {'up:fail': read-only}\n"
+        "route_rules:\n"
+        "  - {id: no-secrets, tool_pattern: '*__write_note', args: {name: 'secret*'}, effect: deny}\n"
+        "  - {id: odd-names, server_id: odd, effect: allow}\n"
+        "servers:\n"
+        + server_yaml("up", stdio_argv(folder / "up.log"), trusted=True)
+        + server_yaml("odd", [sys.executable, str(ODD), str(folder / "odd.log")])
+        + server_yaml("down", ["/nowhere/at/all"])
+    )
+    with gateway_beside(folder, text) as running:
+        yield Beside(running, folder)
+
+
+@pytest.fixture
+def beside(shared_gateway: Beside, monkeypatch: pytest.MonkeyPatch) -> Beside:
+    """A gateway that runs on the data folder: `up` and `odd` are ready, `down` is not. All tests of a file share it."""
+    monkeypatch.setenv("INTERLOCK_DATA_DIR", str(shared_gateway.running.folder.path))
+    return shared_gateway

@@ -1,9 +1,15 @@
 """Running the command line as a user does, in this process or in one of its own."""
 
+import asyncio
+import contextlib
 import json
 import os
+import queue
 import subprocess
 import sys
+import threading
+import time
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -11,6 +17,8 @@ from typing import Any, Protocol
 import pytest
 
 from interlock.cli.main import main
+from tests.running import Running, serving
+from tests.upstream.running import received
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +131,76 @@ def run_into_a_full_disk(*words: str) -> Outcome:
             timeout=60,
         )
     return Outcome(done.returncode, "", done.stderr)
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """A gateway that runs beside a test, and the folder in which its upstreams write down what they receive."""
+
+    running: Running
+    folder: Path
+
+    def sent(self) -> int:
+        """How many calls have reached an upstream so far."""
+        odd = (self.folder / "odd.log").read_text(encoding="utf-8").splitlines()
+        messages = [*(each.message for each in received(self.folder / "up.log")), *map(json.loads, odd)]
+        return len([each for each in messages if each.get("method") == "tools/call"])
+
+
+@contextlib.contextmanager
+def gateway_beside(folder: Path, text: str = "") -> Generator[Running]:
+    """A gateway that serves from a thread of its own: a verb in this one meets it as it would meet another process.
+
+    Its configuration and its data lie in the folder.
+    """
+    started: queue.SimpleQueue[Running | BaseException] = queue.SimpleQueue()
+    stop = threading.Event()
+
+    async def serve() -> None:
+        async with serving(folder, text) as running:
+            await running.gateway.fleet.settled(60)
+            started.put(running)
+            await asyncio.to_thread(stop.wait)
+
+    def run() -> None:
+        try:
+            asyncio.run(serve())
+        except BaseException as failed:  # whatever it is, the test that waits has to know
+            started.put(failed)
+            raise
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    try:
+        running = started.get(timeout=60)
+        if isinstance(running, BaseException):
+            raise running
+        yield running
+    finally:
+        stop.set()
+        thread.join()
+
+
+@contextlib.contextmanager
+def serve_process(data: Path, *words: str) -> "Generator[subprocess.Popen[str]]":
+    """`interlock serve` in a process of its own, once it serves; killed when the block ends."""
+    argv = [*COMMAND, "serve", "--port", "0", "--data-dir", str(data), *words]
+    with subprocess.Popen(argv, stderr=subprocess.PIPE, text=True, env=environment()) as process:
+        assert process.stderr is not None
+        try:
+            while "Agents connect" not in process.stderr.readline():
+                assert process.poll() is None
+            yield process
+        finally:
+            process.kill()
+
+
+def eventually(happened: Callable[[], bool]) -> None:
+    """Wait for something that another process or thread brings about."""
+    deadline = time.monotonic() + 30
+    while not happened():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
 
 
 def configure(text: str) -> None:

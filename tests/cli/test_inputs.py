@@ -7,7 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from interlock.cli.inputs import known, parse_arg, parse_args, parse_json, parse_object, read_tools, split_tool
+from interlock.cli.inputs import (
+    known,
+    parse_arg,
+    parse_args,
+    parse_json,
+    parse_object,
+    read_tools,
+    server_and_tool,
+    split_tool,
+)
 from interlock.errors import Code, InterlockError, Reason
 from tests.cli.running import run_process
 
@@ -231,12 +240,24 @@ def test_a_tool_is_a_bare_name_or_has_its_server_before_a_colon(name: str, split
     assert split_tool(name) == split
 
 
-@pytest.mark.parametrize("name", [":", ":tool", "server:"])
+@pytest.mark.parametrize("name", [":", ":tool", "server:", "a/b:tool"])
 def test_half_a_tool_name_is_refused(name: str) -> None:
     with pytest.raises(InterlockError) as error:
         split_tool(name)
     assert refusal(error) == Reason(
         f"'{name}' is no tool name", Code.BAD_REQUEST, "Write it as server:tool, or as the bare tool name."
+    )
+
+
+def test_a_whole_tool_name_has_its_server() -> None:
+    assert server_and_tool("github:odd:name") == ("github", "odd:name")
+
+
+def test_a_tool_name_without_its_server_is_refused_where_it_is_needed() -> None:
+    with pytest.raises(InterlockError) as error:
+        server_and_tool("delete_file")
+    assert refusal(error) == Reason(
+        "'delete_file' does not say its server", Code.BAD_REQUEST, "Write it as server:tool."
     )
 
 

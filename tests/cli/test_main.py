@@ -40,6 +40,7 @@ def verbs() -> Iterator[tuple[str, Verb]]:
 
 
 VERBS = dict(verbs())
+NOUNS_WITH_VERBS = ["call", "tool", "server", "activity", "rule", "token", "config"]
 
 
 # Help -----------------------------------------------------------------------------------------------------------
@@ -48,11 +49,25 @@ VERBS = dict(verbs())
 def test_the_verbs_are_all_there() -> None:
     assert set(VERBS) == {
         "serve",
+        "stdio",
+        "status",
+        "call tool-read",
+        "call tool-write",
+        "call tool-destructive",
         "run-tool",
+        "tool list",
+        "tool show",
         "tool classify",
+        "server list",
+        "server logs",
+        "activity list",
+        "activity show",
         "rule test",
         "rule explain",
         "rule lint",
+        "token create",
+        "token list",
+        "token revoke",
         "config show",
         "config validate",
         "config schema",
@@ -68,7 +83,7 @@ def test_help_lists_every_command_with_a_sentence(il: Interlock, words: tuple[st
         assert f"  {noun.name:<8}  {noun.summary}\n" in done.out
 
 
-@pytest.mark.parametrize("noun", ["tool", "rule", "config"])
+@pytest.mark.parametrize("noun", NOUNS_WITH_VERBS)
 def test_help_of_a_noun_lists_its_verbs(il: Interlock, noun: str) -> None:
     done = il(noun, "--help")
     assert (done.exit, done.err) == (0, "")
@@ -118,7 +133,11 @@ def test_the_version_is_printed_on_stdout(il: Interlock, flag: str) -> None:
         (("tol",), "tol", "Did you mean `interlock tool`?"),
         (("runtool",), "runtool", "Did you mean `interlock run-tool`?"),
         (("Rule",), "Rule", "Did you mean `interlock rule`?"),
-        (("zzz",), "zzz", "Commands: serve, run-tool, tool, rule, config."),
+        (
+            ("zzz",),
+            "zzz",
+            f"Commands: {', '.join(noun.name for noun in NOUNS)}.",
+        ),
         (("tool", "clasify"), "clasify", "Did you mean `interlock tool classify`?"),
         (("rule", "tets"), "tets", "Did you mean `interlock rule test`?"),
         (("rule", "explian"), "explian", "Did you mean `interlock rule explain`?"),
@@ -148,7 +167,7 @@ def test_with_json_a_misspelt_command_is_a_coded_error_on_stdout_too(
     assert done.json == {"error": {"code": "BAD_REQUEST", "message": f"unknown command '{given}'", "fix": hint}}
 
 
-@pytest.mark.parametrize("noun", ["tool", "rule", "config"])
+@pytest.mark.parametrize("noun", NOUNS_WITH_VERBS)
 def test_a_noun_without_a_verb_is_a_mistake_that_shows_its_help_on_stderr(il: Interlock, noun: str) -> None:
     help_text = il(noun, "--help").out
     done = il(noun)
@@ -230,6 +249,17 @@ def test_with_json_an_error_is_on_stdout_too_with_its_code(il: Interlock) -> Non
         ("rule", "lint"),
         ("config", "show"),
         ("config", "validate"),
+        ("run-tool", "read_file"),
+        ("call", "tool-read", "--tool-name", "a:b"),
+        ("tool", "list"),
+        ("tool", "show", "a:b"),
+        ("server", "list"),
+        ("server", "logs", "a"),
+        ("activity", "list"),
+        ("activity", "show", "a"),
+        ("token", "create", "--name", "a", "--role", "agent"),
+        ("token", "list"),
+        ("token", "revoke", "a"),
     ],
 )
 def test_every_verb_that_reads_the_configuration_refuses_a_bad_one(il: Interlock, words: tuple[str, ...]) -> None:
@@ -261,6 +291,8 @@ def test_every_verb_that_reads_the_configuration_refuses_a_bad_one(il: Interlock
             ("config", "validate", "--config", "a\n\x1b"),
             "a<U+000A><U+001B>: cannot be read: No such file or directory",
         ),
+        (("call", "tool-read", "--tool-name", "x\n\x1b"), "'x<U+000A><U+001B>' does not say its server"),
+        (("tool", "show", "\n\x1b:"), "'<U+000A><U+001B>:' is no tool name"),
         (("tool", "classify", "--from", "a\u00a0b"), "a<U+00A0>b: cannot be read: No such file or directory"),
     ],
 )
@@ -351,6 +383,8 @@ _INTO_PIPES = [
     (("config", "show", "--json"), 0, "{\n"),
     (("config", "validate"), 0, "interlock.yaml is valid: 1 server, 1 rule.\n"),
     (("run-tool", "read_x", "--dry-run"), 0, "Tool:     a:read_x\n"),
+    (("activity", "list", "--json"), 0, "{\n"),
+    (("server", "list"), 0, "SERVER  NAMESPACE  TRANSPORT  HEALTH  TOOLS  PROTOCOL  TRUSTED  PROBLEM\n"),
     (("rule", "lint", "--json"), 20, "[\n"),
     (
         ("rule", "lint"),
@@ -410,14 +444,6 @@ def test_an_error_on_a_terminal_that_knows_only_ascii_gets_escapes() -> None:
 def test_forcing_colours_does_not_colour_what_goes_into_a_pipe() -> None:
     done = run_process("tool", "classify", "delete_file", FORCE_COLOR="1", TERM="xterm-256color")
     assert (done.exit, "\x1b" in done.out) == (0, False)
-
-
-@pytest.fixture
-def interrupts_reach_children() -> Iterator[None]:
-    """A process started in the background of a shell may ignore Ctrl-C, and its children with it."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
 
 
 @pytest.mark.usefixtures("interrupts_reach_children")

@@ -15,7 +15,9 @@ from interlock.cli.render import (
     print_lines,
     print_problems,
     print_table,
+    print_text,
     reason_as_json,
+    short_time,
     visible,
 )
 from interlock.errors import BLOCKED_UNKNOWN, DENIED, SELF_APPROVAL, ConfigError, Exit, Reason
@@ -203,6 +205,34 @@ def test_one_thing_is_counted_in_the_singular(number: int, text: str) -> None:
 
 def test_an_explanation_has_neither_code_nor_fix_in_json() -> None:
     assert reason_as_json(Reason("because")) == {"code": None, "message": "because", "fix": ""}
+
+
+# Texts and times ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "out"),
+    [
+        ("a", "a\n"),
+        ("a\n", "a\n"),
+        ("a\n\n", "a\n\n"),
+        ("", "\n"),
+        ("a\tb\r\nc", "a\tb\nc\n"),
+        ("a\rb", "a<U+000D>b\n"),
+        ("a\x0bb\u2028c", "a<U+000B>b<U+2028>c\n"),
+        ("\x1b[31mred\u202e", "<U+001B>[31mred<U+202E>\n"),
+    ],
+)
+def test_a_text_keeps_its_line_breaks_and_tabs_and_nothing_else_that_is_hidden(
+    capsys: pytest.CaptureFixture[str], text: str, out: str
+) -> None:
+    print_text(text)
+    assert capsys.readouterr().out == out
+
+
+@pytest.mark.parametrize(("at", "shown"), [("2026-11-15T09:30:00.123456Z", "2026-11-15 09:30:00Z"), (None, "-")])
+def test_a_time_is_shown_to_the_second(at: str | None, shown: str) -> None:
+    assert short_time(at) == shown
 
 
 # Colours --------------------------------------------------------------------------------------------------------

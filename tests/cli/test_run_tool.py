@@ -1,8 +1,11 @@
-"""`interlock run-tool`: the class gate, its flags, and the dry run."""
+"""`interlock run-tool`: the class gate, its flags, the dry run, and a tool that runs."""
+
+import json
+from typing import Any
 
 import pytest
 
-from tests.cli.running import Interlock, configure
+from tests.cli.running import Beside, Interlock, configure
 
 _NOT_CHECKED = [
     "whether a server has this tool, and its own safety_class metadata",
@@ -76,29 +79,6 @@ def test_a_blocked_tool_has_its_code_in_json(il: Interlock, name: str, exit_code
     done = il("run-tool", name, "--json")
     assert (done.exit, done.json["error"]["code"]) == (exit_code, code)
     assert done.json["error"]["message"] == done.err.splitlines()[0]
-
-
-@pytest.mark.parametrize(
-    "words",
-    [
-        ("read_repo_file",),
-        ("git_push",),
-        ("update_repo_file", "--approve"),
-        ("run_script", "--approve"),
-        ("update_repo_file", "--dangerous"),
-        ("run_script", "--dangerous"),
-        ("remove_device", "--dangerous"),
-    ],
-)
-def test_a_tool_that_passes_the_gate_says_that_there_is_no_gateway_to_run_it(
-    il: Interlock, words: tuple[str, ...]
-) -> None:
-    done = il("run-tool", *words)
-    assert (done.exit, done.out) == (4, "")
-    assert done.err == (
-        f"Tool '{words[0]}' passed the gate, but there is no gateway to run it through.\n"
-        "  This version decides offline only: add --dry-run to see the whole decision.\n"
-    )
 
 
 def test_no_override_lifts_the_class_gate(il: Interlock) -> None:
@@ -327,3 +307,131 @@ def test_a_dry_run_shows_no_secret(il: Interlock, words: tuple[str, ...]) -> Non
 def test_what_is_hidden_in_an_argument_is_shown(il: Interlock) -> None:
     done = il("run-tool", "read_x", "--arg", "a\u202e=b\x1b[31m\nVerdict:  allow", "--dry-run")
     assert "  a<U+202E> = b<U+001B>[31m<U+000A>Verdict:  allow" in done.lines
+
+
+# A tool that runs -----------------------------------------------------------------------------------------------
+
+
+def last(il: Interlock) -> dict[str, Any]:
+    """The newest call on record."""
+    return il("activity", "list", "--type", "tool_call,policy_decision", "--limit", "1", "--json").json["items"][0]
+
+
+@pytest.mark.parametrize(
+    ("words", "out"),
+    [
+        (("odd:read_note",), "{}\n"),
+        (("list_tricks",), "a\tb\n<U+001B>[31mred<U+202E>\n[image image/png, 12 kB]\n"),
+        (("odd:read_a/b: 100%\nü", "--arg", "x=1"), '{"x": "1"}\n'),
+        (("write_note", "--arg", "name=n", "--arg", "text=b=c", "--approve"), "Written.\n"),
+        (("run_command", "--arg", "command=ls", "--approve"), "Would have run 'ls'.\n"),
+        (("run_command", "--arg", "command=ls", "--dangerous"), "Would have run 'ls'.\n"),
+        (("delete_note", "--arg", "name=none", "--dangerous"), "No such note.\n"),
+    ],
+)
+def test_what_passes_the_gate_runs_once_and_is_on_record(
+    il: Interlock, beside: Beside, words: tuple[str, ...], out: str
+) -> None:
+    before = beside.sent()
+    done = il("run-tool", *words)
+    record = last(il)
+
+    assert (done.exit, done.out, done.err) == (0, out, "")
+    assert beside.sent() == before + 1
+    assert (record["entry"], record["status"], record["caller"]) == ("run-tool", "success", "operator-agent")
+
+
+def test_with_json_the_whole_result_is_printed(il: Interlock, beside: Beside) -> None:
+    done = il("run-tool", "odd:read_note", "--json")
+
+    assert done.json == {"content": [{"type": "text", "text": "{}"}]}
+
+
+def test_values_become_what_the_schema_asks_for(il: Interlock, beside: Beside) -> None:
+    words = ["--arg", "count=5", "--arg", "ratio=2.5", "--arg", "deep=true", "--arg", 'words=["a"]', "--arg", "text=5"]
+    done = il("run-tool", "get_typed", *words, "--arg", "other=5")
+
+    assert json.loads(done.out) == {
+        "count": 5,
+        "ratio": 2.5,
+        "deep": True,
+        "words": ["a"],
+        "text": "5",
+        "other": "5",
+    }
+
+
+def test_a_value_that_does_not_fit_is_refused_by_the_schema_and_not_sent(il: Interlock, beside: Beside) -> None:
+    before = beside.sent()
+    done = il("run-tool", "get_typed", "--arg", "count=five")
+
+    assert (done.exit, done.out, beside.sent()) == (2, "", before)
+    assert done.err.startswith("Arguments of 'odd:get_typed' do not fit its input schema: ")
+    assert "`interlock tool show odd:get_typed` shows the schema" in done.err
+    assert (last(il)["status"], last(il)["tool"]) == ("blocked", "get_typed")
+
+
+def test_what_the_server_says_of_its_tool_counts_after_the_name_has_passed(il: Interlock, beside: Beside) -> None:
+    before = beside.sent()
+    done = il("run-tool", "get_thing", "--approve")
+
+    assert (done.exit, done.out, beside.sent()) == (10, "", before)
+    assert done.err.splitlines()[0] == ("Blocked: tool 'get_thing' is classified dangerous. Add --dangerous to run it.")
+    assert (last(il)["status"], last(il)["tool"], last(il)["entry"]) == ("blocked", "get_thing", "run-tool")
+    assert il("run-tool", "get_thing", "--dangerous").exit == 0
+
+
+def test_a_rule_counts_for_run_tool_too(il: Interlock, beside: Beside) -> None:
+    before = beside.sent()
+    done = il("run-tool", "write_note", "--arg", "name=secret", "--approve")
+
+    assert (done.exit, done.out, beside.sent()) == (10, "", before)
+    assert last(il)["rule_id"] == "no-secrets"
+
+
+def test_a_bare_name_that_several_servers_have_is_refused_with_the_candidates(il: Interlock, beside: Beside) -> None:
+    before = beside.sent()
+    done = il("run-tool", "read_note")
+
+    assert (done.exit, done.out, beside.sent()) == (2, "", before)
+    assert done.err == (
+        "several servers have a tool 'read_note': odd:read_note, up:read_note\n  Say which one, as server:tool.\n"
+    )
+
+
+def test_a_tool_that_its_server_does_not_have_is_refused_and_on_record(il: Interlock, beside: Beside) -> None:
+    before = beside.sent()
+    done = il("run-tool", "up:read_nota", "--arg", "a=1")
+
+    assert (done.exit, done.out, beside.sent()) == (2, "", before)
+    assert "Tool 'up:read_nota' not found. Did you mean 'up:read_note'?\n" in done.err
+    assert (last(il)["status"], last(il)["tool"], last(il)["arguments"]) == ("blocked", "read_nota", {"a": "1"})
+
+
+def test_a_bare_name_that_nobody_has_is_refused_with_a_suggestion(il: Interlock, beside: Beside) -> None:
+    done = il("run-tool", "list_trick")
+
+    assert (done.exit, done.out) == (2, "")
+    assert "Tool 'list_trick' not found. Did you mean 'list_tricks'?\n" in done.err
+
+
+def test_an_error_of_the_tool_has_its_own_code(il: Interlock, beside: Beside) -> None:
+    done = il("run-tool", "up:read_note", "--arg", "name=none")
+
+    assert (done.exit, done.out, done.err) == (5, "There is no such note.\n", "The tool returned an error.\n")
+
+
+@pytest.mark.parametrize("words", [("mystery_tool", "--dangerous"), ("remove_device", "--approve"), ("update_x",)])
+def test_what_the_gate_blocks_does_not_even_look_for_a_gateway(
+    il: Interlock, beside: Beside, words: tuple[str, ...]
+) -> None:
+    beside_before = il("activity", "list", "--json").json["items"]
+
+    assert il("run-tool", *words).exit in (10, 15)
+    assert il("activity", "list", "--json").json["items"] == beside_before
+
+
+def test_without_a_gateway_the_tool_runs_on_the_sample(il: Interlock) -> None:
+    done = il("run-tool", "read_note", "--arg", "name=todo")
+
+    assert (done.exit, done.out, done.err) == (0, "Approve a call.\n", "")

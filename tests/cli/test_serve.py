@@ -10,6 +10,7 @@ from pathlib import Path
 import httpx2
 import pytest
 
+from interlock.store.folder import DataFolder
 from tests.cli.conftest import Interlock
 
 
@@ -19,7 +20,8 @@ def free_port() -> int:
         return probe.getsockname()[1]
 
 
-def test_it_starts_with_no_configuration_says_so_serves_and_stops(tmp_path: Path) -> None:
+@pytest.mark.parametrize("asked", [signal.SIGINT, signal.SIGTERM])
+def test_it_starts_with_no_configuration_says_so_serves_and_stops(tmp_path: Path, asked: signal.Signals) -> None:
     port = free_port()
     argv = [sys.executable, "-m", "interlock", "serve", "--port", str(port), "--data-dir", str(tmp_path / "data")]
     environment = {key: value for key, value in os.environ.items() if not key.startswith("INTERLOCK_")}
@@ -30,7 +32,7 @@ def test_it_starts_with_no_configuration_says_so_serves_and_stops(tmp_path: Path
             said.append(process.stderr.readline())
             assert said[-1], said
         alive = httpx2.get(f"http://127.0.0.1:{port}/livez", timeout=10)
-        process.send_signal(signal.SIGINT)
+        process.send_signal(asked)
         ended = process.wait(timeout=20)
 
     assert said[0].startswith("No server is configured, so the bundled sample server is used.")
@@ -49,8 +51,38 @@ def test_a_port_that_cannot_be_is_a_usage_error(il: Interlock, port: str) -> Non
     assert done.err.startswith("--port")
 
 
-def test_listening_to_other_machines_is_refused(il: Interlock) -> None:
-    done = il("serve", "--host", "0.0.0.0")  # noqa: S104 - that is the point
+def test_listening_to_other_machines_without_a_token_for_an_agent_is_refused(il: Interlock) -> None:
+    done = il("serve", "--host", "0.0.0.0", "--port", "0")  # noqa: S104 - that is the point
 
     assert done.exit == 2
-    assert "refused" in done.err
+    assert done.err.startswith("listening on 0.0.0.0 needs tokens, and there is none for an agent")
+    assert "interlock token create --role agent" in done.err
+
+
+def test_a_port_that_is_taken_is_named(il: Interlock) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        done = il("serve", "--port", str(port))
+
+    assert done.exit == 2
+    assert done.err.startswith(f"cannot listen on 127.0.0.1:{port}: Address already in use")
+
+
+def test_a_second_gateway_in_the_same_folder_is_refused_and_told_of_the_first(il: Interlock, tmp_path: Path) -> None:
+    folder = DataFolder(tmp_path / "data")
+    with folder.hold() as hold:
+        hold.announce("http://127.0.0.1:7373")
+        done = il("serve", "--data-dir", str(folder.path))
+
+    assert done.exit == 2
+    assert done.err.startswith(f"A gateway works in {folder.path} already and listens on http://127.0.0.1:7373.")
+
+
+def test_a_data_folder_that_cannot_be_is_named(il: Interlock, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    done = il("serve", "--data-dir", str(tmp_path / "file" / "data"))
+
+    assert done.exit == 2
+    assert done.err.startswith(f"{tmp_path / 'file' / 'data'}: Not a directory")

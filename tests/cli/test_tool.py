@@ -1,12 +1,14 @@
-"""`interlock tool classify`: what a tool is, and why."""
+"""`interlock tool`: which tools there are, what a tool is, and why."""
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.cli.running import Interlock, configure
+from tests.cli.running import Beside, Interlock, configure
+from tests.running import server_yaml
 
 _HEADING = ["TOOL", "GATEWAY", "BECAUSE", "OF", "PREFIX", "EXEC", "CALL", "WITH"]
 
@@ -175,3 +177,141 @@ def test_a_file_that_cannot_be_read_ends_with_a_usage_error(il: Interlock) -> No
         "message": "none.json: cannot be read: No such file or directory",
         "fix": "Check the path; `-` reads stdin.",
     }
+
+
+# list -----------------------------------------------------------------------------------------------------------
+
+
+def test_the_tools_of_all_servers_are_a_table(il: Interlock, beside: Beside) -> None:
+    done = il("tool", "list")
+    rows = {line.split("  ")[0].strip(): line for line in done.lines[1:]}
+
+    assert done.exit == 0
+    assert done.lines[0].split() == "TOOL CLASS BECAUSE OF CALL WITH DESCRIPTION".split()
+    assert rows["up:delete_note"].split()[1:4] == ["dangerous", "annotations", "call_tool_destructive"]
+    assert rows["up:read_note"].split()[1:4] == ["read-only", "annotations", "call_tool_read"]
+    assert rows["odd:list_tricks"].endswith("<U+001B>[2Jcleared")
+    assert "odd:read_a/b: 100%<U+000A>ü" in done.out
+
+
+def test_servers_whose_tools_are_missing_are_told_on_stderr(il: Interlock, beside: Beside) -> None:
+    assert il("tool", "list").err.startswith("Server 'down' is down: ")
+
+
+@pytest.mark.parametrize(
+    ("words", "names"),
+    [
+        (("typed",), ["odd:get_typed"]),
+        (("SAYS types",), ["odd:get_typed"]),
+        (("--server", "odd", "note"), ["odd:read_note"]),
+        (("--class", "unknown", "--server", "up"), ["up:frobnicate"]),
+        (("--server", "odd", "--class", "dangerous"), ["odd:get_thing"]),
+        (("--server", "down"), []),
+    ],
+)
+def test_a_list_can_be_narrowed(il: Interlock, beside: Beside, words: tuple[str, ...], names: list[str]) -> None:
+    found = il("tool", "list", "--json", *words).json
+
+    assert [each["name"] for each in found["items"]][: len(names) or None] == names
+    assert found["total"] == len(found["items"])
+
+
+def test_where_no_tool_fits_it_says_so(il: Interlock, beside: Beside) -> None:
+    done = il("tool", "list", "zzzz")
+
+    assert (done.exit, done.out, done.err.splitlines()[0]) == (0, "", "No tool fits.")
+
+
+def test_a_long_description_is_cut_in_the_table_and_whole_in_json(il: Interlock, tmp_path: Path) -> None:
+    code = (
+        "import json, sys\n"
+        "for line in sys.stdin:\n"
+        "    m = json.loads(line)\n"
+        "    tools = [{'name': 'get_x', 'description': 'w' * 100, 'inputSchema': {}}]\n"
+        "    said = {'protocolVersion': '2025-11-25', 'capabilities': {'tools': {}}, 'tools': tools,\n"
+        "            'serverInfo': {'name': 'x', 'version': '1'}}\n"
+        "    known = m['method'] in ('initialize', 'tools/list')\n"
+        "    body = {'result': said} if known else {'error': {'code': -32601, 'message': 'no'}}\n"
+        "    if 'id' in m: print(json.dumps({'jsonrpc': '2.0', 'id': m['id'], **body}), flush=True)\n"
+    )
+    (tmp_path / "server.py").write_text(code)
+    configure("servers:\n" + server_yaml("x", [sys.executable, str(tmp_path / "server.py")]))
+
+    assert il("tool", "list").lines[1].endswith("  " + "w" * 59 + "…")
+    assert il("tool", "list", "--json").json["items"][0]["description"] == "w" * 100
+
+
+@pytest.mark.parametrize(
+    ("words", "error"),
+    [
+        (("--server", "upp"), "server 'upp' not found. Did you mean 'up'?\n"),
+        (("--class", "nice"), "argument --class: invalid choice: 'nice'"),
+        (("x" * 201,), "q: "),
+    ],
+)
+def test_a_list_of_what_cannot_be_is_a_usage_error(
+    il: Interlock, beside: Beside, words: tuple[str, ...], error: str
+) -> None:
+    done = il("tool", "list", *words)
+
+    assert (done.exit, done.out) == (2, "")
+    assert done.err.startswith(error)
+
+
+# show -----------------------------------------------------------------------------------------------------------
+
+
+def test_a_tool_is_shown_with_its_evidence_findings_and_schema(il: Interlock, beside: Beside) -> None:
+    done = il("tool", "show", "odd:list_tricks")
+
+    assert (done.exit, done.err) == (0, "")
+    assert done.lines[0] == "odd:list_tricks is read-only, because of its name:"
+    assert done.lines[1].startswith("  * name: read-only (")
+    assert "Call with:  call_tool_write" in done.lines
+    assert "Views:      prefix read-only, exec ReadOnlyPresumed, intent call_tool_write, gateway read-only" in (
+        done.lines
+    )
+    at = done.lines.index("Description:")
+    assert done.lines[at + 1 : at + 5] == [
+        "  <U+001B>[2Jcleared",
+        "  <U+202E>second line",
+        "Annotations:",
+        '  readOnlyHint = "yes"',
+    ]
+    assert done.lines[at + 5 :] == ["Input schema:", "  {", '    "type": "object"', "  }"]
+    assert any("readOnlyHint" in line for line in done.lines[done.lines.index("Findings:") : at])
+
+
+def test_a_bare_name_is_enough_if_only_one_server_has_it(il: Interlock, beside: Beside) -> None:
+    assert il("tool", "show", "get_typed").lines[0].startswith("odd:get_typed is ")
+
+
+def test_in_json_a_tool_is_what_rest_says(il: Interlock, beside: Beside) -> None:
+    shown = il("tool", "show", "up:structured", "--json").json
+
+    assert shown["name"] == "up:structured"
+    assert shown["output_schema"]["required"] == ["sum"]
+    assert shown["definition"]["annotations"] == {"readOnlyHint": True}
+
+
+def test_a_tool_whose_name_needs_care_in_a_path_is_shown(il: Interlock, beside: Beside) -> None:
+    done = il("tool", "show", "odd:read_a/b: 100%\nü")
+
+    assert done.exit == 0
+    assert done.lines[0].startswith("odd:read_a/b: 100%<U+000A>ü is ")
+
+
+@pytest.mark.parametrize(
+    ("name", "error"),
+    [
+        ("up:read_nota", "Tool 'up:read_nota' not found. Did you mean 'up:read_note'?"),
+        ("read_note", "several servers have a tool 'read_note': odd:read_note, up:read_note"),
+        ("zzz", "Tool 'zzz' not found."),
+        ("up:", "'up:' is no tool name"),
+    ],
+)
+def test_a_tool_that_is_not_there_is_a_usage_error(il: Interlock, beside: Beside, name: str, error: str) -> None:
+    done = il("tool", "show", name)
+
+    assert (done.exit, done.out) == (2, "")
+    assert error in done.err.splitlines()

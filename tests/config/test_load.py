@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from interlock.config.load import data_dir, find_file, load
+from interlock.config.load import load
 from interlock.config.paths import Path as SettingPath
+from interlock.config.places import find_file
 from interlock.config.tree import Settings
 from interlock.core.lexicon import DEFAULT
 from interlock.core.model import HoldTerms, OperationType
@@ -1076,20 +1077,3 @@ def test_a_file_elsewhere_is_named_in_positions_as_it_was_given(tmp_path: Path) 
 
 def test_the_configuration_knows_its_file() -> None:
     assert config_of("posture: open").file == Path("interlock.yaml")
-
-
-@pytest.mark.parametrize(
-    ("option", "environ", "folder"),
-    [
-        ("option", {"INTERLOCK_DATA_DIR": "variable"}, "option"),
-        (None, {"INTERLOCK_DATA_DIR": "variable"}, "variable"),
-    ],
-)
-def test_the_data_folder_is_the_option_or_the_variable(
-    option: str | None, environ: Mapping[str, str], folder: str
-) -> None:
-    assert data_dir(option, environ) == Path(folder)
-
-
-def test_the_data_folder_is_the_users_unless_told_otherwise(tmp_path: Path) -> None:
-    assert data_dir(None, {}) == tmp_path / "user-data" / "interlock"

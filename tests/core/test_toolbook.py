@@ -2,8 +2,9 @@
 
 import pytest
 
+from interlock.core.model import Call, Caller, JsonObject, Scope
 from interlock.core.safety import SafetyClass
-from interlock.core.toolbook import Listing, ToolBook, nearest
+from interlock.core.toolbook import Listing, ToolBook, nearest, similar
 
 BOOK = (
     ToolBook()
@@ -80,3 +81,23 @@ def test_a_changed_definition_has_another_fingerprint() -> None:
 )
 def test_the_nearest_name_is_suggested(wanted: str, said: str) -> None:
     assert nearest(wanted, ["github:get_issue", "db:run_sql"]) == said
+
+
+def asked(tool: str, scope: Scope | None = None) -> Call:
+    return Call(Caller("agent", scope=scope or Scope()), "s", tool, {}, "")
+
+
+def test_what_was_probably_meant_is_found_in_a_large_book() -> None:
+    many: list[JsonObject] = [{"name": f"get_thing_{number}"} for number in range(2_000)]
+    book = ToolBook().with_listing(Listing("s", "s", [*many, {"name": "publish_report"}]))
+
+    assert similar(asked("publish_reprt"), book) == " Did you mean 's:publish_report'?"
+    assert similar(asked("zz"), book) == ""
+
+
+def test_only_what_the_caller_may_know_is_suggested() -> None:
+    book = ToolBook().with_listing(Listing("s", "s", [{"name": "get_secret"}, {"name": "get_secrets"}]))
+
+    assert similar(asked("get_secre"), book) == " Did you mean 's:get_secret'?"
+    assert similar(asked("get_secre", Scope(tools=("get_secrets",))), book) == " Did you mean 's:get_secrets'?"
+    assert similar(asked("get_secre", Scope(tools=("other",))), book) == ""

@@ -1,44 +1,77 @@
 """One upstream: which era it speaks, its tools, one call; over stdio and HTTP."""
 
+import asyncio
 import json
-from collections.abc import AsyncGenerator, Callable
+import shlex
+import signal
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 
-from interlock.forward.link import Link, LinkDown, Listener, Notification
-from interlock.forward.link_http import HttpLink
+from interlock.forward.fleet import Fleet
+from interlock.forward.link import BadMessage, LinkDown, LinkTimeout
 from interlock.forward.link_stdio import StdioLink
-from interlock.forward.reaper import Reaper
-from interlock.forward.upstream import Health, Upstream, UpstreamSpec
+from interlock.forward.pace import Pace
+from interlock.forward.upstream import MAX_DEPTH, MAX_PAGES, MAX_TOOLS, Scope, Upstream, UpstreamSpec, read_tools
+from tests.forward.children import end_at_once, python
+from tests.forward.fleets import SERVER, small
+from tests.forward.raw_server import ACCEPTED, RawServer, Received, each, reply, whole
 from tests.upstream.running import http_upstream, received, stdio_argv
+from tests.upstream.tools import TOOLS
 
-TOOL_COUNT = 13
+PATIENT = Pace(discover=60)
+
+
+@dataclass
+class Told:
+    """What an upstream told whoever owns it."""
+
+    lost: list[str] = field(default_factory=list[str])
+    changes: int = 0
+    news: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def gone(self, why: str) -> None:
+        self.lost.append(why)
+        self.news.set()
+
+    def changed(self) -> None:
+        self.changes += 1
+        self.news.set()
 
 
 @asynccontextmanager
-async def started(spec: UpstreamSpec, open_link: Callable[[Listener], Link]) -> AsyncGenerator[Upstream]:
-    upstream = Upstream(spec, open_link)
-    await upstream.start()
-    try:
-        yield upstream
-    finally:
-        await upstream.close()
-
-
-@asynccontextmanager
-async def over_stdio(argv: list[str]) -> AsyncGenerator[Upstream]:
-    reaper = Reaper()
-    await reaper.start()
-    spec = UpstreamSpec("up", "up", tuple(argv))
-    try:
-        async with started(
-            spec, lambda listener: StdioLink(spec.argv, {}, None, on_notification=listener, reaper=reaper)
-        ) as upstream:
+async def made(spec: UpstreamSpec, told: Told | None = None, pace: Pace = PATIENT) -> AsyncGenerator[Upstream]:
+    """An upstream that is not started yet, with links as the fleet makes them."""
+    told = told or Told()
+    async with Fleet([]) as fleet, asyncio.timeout(60):
+        connect = fleet._connect  # pyright: ignore[reportPrivateUsage]
+        upstream = Upstream(spec, connect, pace, on_lost=told.gone, on_tools_changed=told.changed)
+        try:
             yield upstream
-    finally:
-        await reaper.close()
+        finally:
+            await upstream.close()
+
+
+@asynccontextmanager
+async def started(spec: UpstreamSpec, told: Told | None = None, pace: Pace = PATIENT) -> AsyncGenerator[Upstream]:
+    async with made(spec, told, pace) as upstream:
+        await upstream.start()
+        yield upstream
+
+
+def over_stdio(argv: list[str]) -> UpstreamSpec:
+    return UpstreamSpec("up", "up", tuple(argv))
+
+
+def link_of(upstream: Upstream) -> StdioLink:
+    assert isinstance(upstream.link, StdioLink)
+    return upstream.link
+
+
+# Eras -----------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -46,10 +79,11 @@ async def over_stdio(argv: list[str]) -> AsyncGenerator[Upstream]:
 )
 async def test_the_newest_era_that_a_stdio_upstream_speaks_is_taken(tmp_path: Path, era: str, version: str) -> None:
     log = tmp_path / "log"
-    async with over_stdio(stdio_argv(log, era=era)) as upstream:
-        answer = await upstream.call("echo", b'{"a":1.50}')
+    async with started(over_stdio(stdio_argv(log, era=era))) as upstream:
+        tools = await upstream.list_tools()
+        answer = await upstream.call("echo", b'{"a":1.50}', 60)
 
-    assert (upstream.protocol_version, len(upstream.tools)) == (version, TOOL_COUNT)
+    assert (upstream.protocol_version, len(tools)) == (version, len(TOOLS))
     assert answer.error is None
     call = next(each for each in received(log) if each.method == "tools/call")
     assert b'"arguments":{"a":1.50}' in call.raw.replace(b" ", b"")
@@ -61,52 +95,243 @@ async def test_the_newest_era_that_a_stdio_upstream_speaks_is_taken(tmp_path: Pa
 )
 async def test_the_newest_era_that_an_http_upstream_speaks_is_taken(tmp_path: Path, era: str, version: str) -> None:
     with http_upstream(tmp_path / "log", era=era) as running:
-        spec = UpstreamSpec("far", "far", url=running.url)
-        async with started(spec, lambda listener: HttpLink(running.url, {}, on_notification=listener)) as upstream:
-            answer = await upstream.call("echo", b'{"a":1}')
+        async with started(UpstreamSpec("far", "far", url=running.url)) as upstream:
+            tools = await upstream.list_tools()
+            answer = await upstream.call("echo", b'{"a":1}', 60)
         call = next(each for each in running.received() if each.method == "tools/call")
 
-    assert (upstream.protocol_version, len(upstream.tools)) == (version, TOOL_COUNT)
+    assert (upstream.protocol_version, len(tools)) == (version, len(TOOLS))
     assert answer.error is None
     assert call.header("mcp-protocol-version") == version
     assert call.header("mcp-name") == ("echo" if version == "2026-07-28" else None)
     assert (call.header("mcp-session-id") is not None) is (version != "2026-07-28")
 
 
+async def test_a_server_that_dies_of_what_it_does_not_know_is_started_again_and_greeted_the_old_way() -> None:
+    async with started(small("up", "serve(discover=lambda message: os._exit(3))")) as upstream:
+        answer = await upstream.call("echo", b"{}", 60)
+
+    assert answer.error is None
+
+
+async def test_a_server_that_does_not_answer_what_it_does_not_know_is_asked_only_once() -> None:
+    spec = small("up", "serve(discover=lambda message: None)")
+    async with started(spec, pace=Pace(discover=0.1)) as upstream:
+        upstream.drop()
+        await upstream.start()
+        answer = await upstream.call("echo", b"{}", 60)
+
+    assert json.loads(answer.result)["heard"][0] == "initialize"
+
+
+async def test_a_server_that_spoke_the_old_way_and_does_no_longer_is_asked_again(tmp_path: Path) -> None:
+    mark, modern = tmp_path / "mark", stdio_argv(tmp_path / "log", era="modern")
+    first = ["sh", "-c", 'test -e "$0" && exec "$@"; : > "$0"; exec ' + shlex.join(small("up").argv), str(mark)]
+    async with started(over_stdio([*first, *modern])) as upstream:
+        assert not upstream.modern
+        upstream.drop()
+        with pytest.raises(LinkDown):
+            await upstream.start()
+        await upstream.start()
+
+        assert upstream.modern
+
+
+@pytest.mark.parametrize("argv", [["/no/such/program"], ["false"], ["sh", "-c", "echo not json; exec cat >/dev/null"]])
+async def test_an_upstream_that_does_not_start_says_why(argv: list[str]) -> None:
+    async with made(over_stdio(argv), pace=Pace(discover=0.2, handshake=0.2)) as upstream:
+        with pytest.raises((LinkDown, LinkTimeout)) as failed:
+            await upstream.start()
+
+    assert str(failed.value)
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        UpstreamSpec("far", "far", url="ftp://host/?key=hunter2hunter2"),
+        UpstreamSpec("far", "far", url="http://127.0.0.1:1/mcp", headers={"X-Key": "hunter2\nhunter2"}),
+    ],
+)
+async def test_an_address_that_cannot_be_used_is_told_without_its_secrets(spec: UpstreamSpec) -> None:
+    async with made(spec) as upstream:
+        with pytest.raises(LinkDown) as failed:
+            await upstream.start()
+
+    assert not failed.value.sent
+    assert "hunter2" not in failed.value.why
+
+
+def test_a_spec_that_is_printed_shows_no_secret() -> None:
+    scope = Scope({"A": "hunter2"}, {"B": "hunter2"})
+    spec = UpstreamSpec("a", "a", ("p", "--key=hunter2"), "http://h/?hunter2", {"A": "hunter2"}, {"B": "hunter2"})
+    scoped = UpstreamSpec("a", "a", scopes={"s": scope}).under(scope)
+
+    assert "hunter2" not in f"{spec!r} {scope!r} {scoped!r}"
+    assert (scoped.env, scoped.headers) == ({"A": "hunter2"}, {"B": "hunter2"})
+
+
+# The end of a link ----------------------------------------------------------------------------------------------
+
+
+async def test_the_end_of_a_process_is_told_without_a_call() -> None:
+    told = Told()
+    async with started(small("up"), told) as upstream:
+        assert not upstream.lost
+        end_at_once(link_of(upstream))
+        await told.news.wait()
+
+        assert (told.lost, upstream.lost) == (["it was ended by signal 9"], "it was ended by signal 9")
+
+
+async def test_a_session_that_is_gone_is_told_and_the_next_start_makes_a_new_one() -> None:
+    sessions = 0
+
+    def answer(request: Received) -> bytes:
+        nonlocal sessions
+        if request.line.startswith("DELETE"):
+            return ACCEPTED
+        method = request.message["method"]
+        if method == "server/discover":
+            return whole("400 Bad Request", "text/plain", b"no")
+        if method == "initialize":
+            sessions += 1
+            return reply(request, {"protocolVersion": "2025-11-25"}, f"Mcp-Session-Id: s{sessions}")
+        if method == "notifications/initialized":
+            return ACCEPTED
+        if request.field("Mcp-Session-Id") == "s1":
+            return whole("404 Not Found", "text/plain", b"no")
+        return reply(request, {"content": []})
+
+    told = Told()
+    async with RawServer(each(answer)) as server, started(UpstreamSpec("far", "far", url=server.url), told) as upstream:
+        with pytest.raises(LinkDown) as gone:
+            await upstream.call("echo", b"{}", 60)
+        assert not gone.value.sent
+        assert told.lost == [upstream.lost] == [gone.value.why]
+        await upstream.start()
+
+        assert (await upstream.call("echo", b"{}", 60)).error is None
+        assert not upstream.lost
+
+
+async def test_a_dropped_process_is_killed_at_once_and_not_asked_to_leave() -> None:
+    stubborn = "signal.signal(signal.SIGTERM, signal.SIG_IGN)\nserve()\nwhile True: time.sleep(1000)"
+    async with started(small("up", stubborn)) as upstream:
+        link = link_of(upstream)
+        upstream.drop()
+        await upstream.close()
+
+        assert link.returncode == -signal.SIGKILL
+
+
+async def test_what_a_process_wrote_to_stderr_is_there_after_the_next_one_was_started() -> None:
+    async with started(small("up", "print('pid', os.getpid(), file=sys.stderr, flush=True)\nserve()")) as upstream:
+        pids = [json.loads((await upstream.call("echo", b"{}", 60)).result)["pid"]]
+        upstream.drop()
+        await upstream.start()
+        pids.append(json.loads((await upstream.call("echo", b"{}", 60)).result)["pid"])
+
+        assert list(upstream.logs()) == [f"pid {pid}" for pid in pids]
+
+
+@pytest.mark.parametrize("code", ["serve()", "serve(ping=refuse)"])
+async def test_any_answer_is_a_sign_of_life(code: str) -> None:
+    async with started(small("up", code)) as upstream:
+        await upstream.probe()
+
+
+async def test_no_answer_is_no_sign_of_life() -> None:
+    silent = small("up", "serve(ping=lambda message: None)")
+    async with started(silent, pace=Pace(discover=60, probe=0.05)) as upstream:
+        with pytest.raises(LinkTimeout):
+            await upstream.probe()
+        upstream.drop()
+
+
+async def test_a_modern_upstream_is_probed_with_what_it_knows(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    async with started(over_stdio(stdio_argv(log, era="modern"))) as upstream:
+        await upstream.probe()
+
+    assert [each.method for each in received(log)] == ["server/discover"] * 2
+
+
+# Tools ----------------------------------------------------------------------------------------------------------
+
+
+async def listed(code: str, pace: Pace = PATIENT) -> tuple[bytes, ...]:
+    """What is listed by a small server whose list is made by `page(message, number)`."""
+    counted = "numbers = iter(range(10**9))\n"
+    serve = "\nserve(listed=lambda message: page(message, next(numbers)))"
+    async with started(UpstreamSpec("up", "up", tuple(python(SERVER + counted + code + serve))), pace=pace) as upstream:
+        return await upstream.list_tools()
+
+
+async def test_all_pages_are_taken_in_their_order() -> None:
+    more = "def page(m, n): result(m, tools=[{'name': f't{n}'}], **({'nextCursor': str(n)} if n < 3 else {}))"
+
+    assert [each["name"] for each in read_tools(await listed(more))] == ["t0", "t1", "t2", "t3"]
+
+
+async def test_a_list_that_never_ends_is_cut_off() -> None:
+    endless = "def page(m, n): result(m, tools=[{'name': f't{n}'}], nextCursor=str(n))"
+
+    assert len(await listed(endless)) == MAX_PAGES
+
+
+async def test_a_list_with_too_many_tools_is_cut_off() -> None:
+    many = "def page(m, n): result(m, tools=[{'name': f't{i}'} for i in range(3_000)], nextCursor=str(n))"
+
+    assert len(await listed(many)) == MAX_TOOLS
+
+
+async def test_a_list_with_too_many_bytes_is_cut_off() -> None:
+    big = "def page(m, n): result(m, tools=[{'name': f't{n}', 'description': 'x' * 3_000_000}], nextCursor=str(n))"
+
+    assert len(await listed(big)) == 6
+
+
+async def test_a_list_that_takes_too_long_as_a_whole_is_given_up() -> None:
+    slow = "def page(m, n): time.sleep(0.1); result(m, tools=[], nextCursor=str(n))"
+    with pytest.raises(LinkTimeout):
+        await listed(slow, Pace(discover=60, listing=0.3))
+
+
+async def test_a_server_that_knows_no_tools_has_none() -> None:
+    assert await listed("def page(m, n): refuse(m)") == ()
+
+
+async def test_a_server_that_refuses_to_list_its_tools_says_so() -> None:
+    with pytest.raises(LinkDown, match=r"tools/list was refused: no"):
+        await listed("def page(m, n): refuse(m, -32000)")
+
+
+@pytest.mark.parametrize("tools", ["7", "'x'", "{'a': 1}", "None"])
+async def test_a_list_that_is_none_is_refused(tools: str) -> None:
+    with pytest.raises(BadMessage):
+        await listed(f"def page(m, n): result(m, tools={tools})")
+
+
+def test_what_is_no_tool_is_left_out() -> None:
+    deep, too_deep = (b'{"name":"deep","x":' + b"[" * n + b"]" * n + b"}" for n in (MAX_DEPTH - 1, MAX_DEPTH))
+    texts = [b'{"name":"a"}', b"7", b'"b"', b"{}", b'{"name":7}', b"null", b'{"name":"\\ud800"}', deep, too_deep]
+    texts.append(b'{"name":"deeper","x":' + b"[" * 100_000 + b"]" * 100_000 + b"}")
+
+    assert [each["name"] for each in read_tools(texts)] == ["a", "deep"]
+
+
 async def test_a_tool_keeps_fields_that_we_do_not_know(tmp_path: Path) -> None:
-    async with over_stdio(stdio_argv(tmp_path / "log")) as upstream:
-        echo = next(tool for tool in upstream.tools if tool["name"] == "echo")
+    async with started(over_stdio(stdio_argv(tmp_path / "log"))) as upstream:
+        echo = next(tool for tool in read_tools(await upstream.list_tools()) if tool["name"] == "echo")
 
     assert echo["vendorField"] == {"kept": True}
 
 
-@pytest.mark.parametrize("argv", [["/no/such/program"], ["false"], ["sh", "-c", "echo not json; exec cat >/dev/null"]])
-async def test_an_upstream_that_does_not_start_is_down_with_a_reason(argv: list[str]) -> None:
-    import interlock.forward.upstream as module
+async def test_an_upstream_that_says_its_tools_changed_is_heard() -> None:
+    told = Told()
+    say = "say(method='notifications/message', params={}); say(method='notifications/tools/list_changed')"
+    async with started(small("up", f"{say}\nserve()"), told):
+        pass
 
-    patience = module._PROBE_SECONDS, module._START_SECONDS  # pyright: ignore[reportPrivateUsage]
-    module._PROBE_SECONDS = module._START_SECONDS = 0.5  # pyright: ignore[reportPrivateUsage]
-    try:
-        async with over_stdio(argv) as upstream:
-            with pytest.raises(LinkDown) as down:
-                await upstream.call("x", b"{}")
-    finally:
-        module._PROBE_SECONDS, module._START_SECONDS = patience  # pyright: ignore[reportPrivateUsage]
-
-    assert upstream.problem
-    assert not down.value.sent
-
-
-async def test_an_upstream_that_says_its_tools_changed_is_heard(tmp_path: Path) -> None:
-    told: list[bool] = []
-    async with over_stdio(stdio_argv(tmp_path / "log")) as upstream:
-        upstream.on_tools_changed(lambda: told.append(True))
-        upstream._heard(Notification("notifications/tools/list_changed"))  # pyright: ignore[reportPrivateUsage]
-        upstream._heard(Notification("notifications/message"))  # pyright: ignore[reportPrivateUsage]
-
-    assert told == [True]
-
-
-def test_health_has_words_for_people() -> None:
-    assert [each.value for each in Health] == ["starting", "ready", "down", "stopped"]
-    assert json.dumps(Health.READY) == '"ready"'
+    assert told.changes == 1

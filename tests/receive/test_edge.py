@@ -135,3 +135,23 @@ async def test_a_refusal_is_a_small_json_answer() -> None:
 
     assert sent[0]["status"] == 413
     assert sent[1]["body"] == b'{"error":"The \'body\' is too long."}'
+
+
+@pytest.mark.parametrize(("origin", "let"), [(None, True), ("http://other:1", True), ("http://evil", False)])
+def test_beyond_loopback_any_name_is_served_and_only_its_own_pages_may_ask(origin: str | None, let: bool) -> None:
+    edge = Edge(own_hosts("0.0.0.0", 1))  # noqa: S104 - that is the point
+    headers = [(b"host", b"other:1")] + ([] if origin is None else [(b"origin", origin.encode())])
+
+    if let:
+        assert edge.check({"headers": headers})["host"] == "other:1"
+    else:
+        with pytest.raises(Refused) as caught:
+            edge.check({"headers": headers})
+        assert caught.value.status == 403
+
+
+def test_an_origin_that_is_no_address_is_refused() -> None:
+    with pytest.raises(Refused) as caught:
+        Edge(own_hosts("127.0.0.1", 1)).check({"headers": [(b"host", b"127.0.0.1:1"), (b"origin", b"http://[::1")]})
+
+    assert caught.value.status == 403

@@ -7,6 +7,8 @@ import httpx2
 import pytest
 from mcp.client import Client
 
+from interlock.receive.identify import mint
+from interlock.record import token_change
 from tests.running import Running, serving
 
 INITIALIZE: dict[str, Any] = {
@@ -49,6 +51,56 @@ async def test_a_session_that_is_not_there_answers_the_same_to_everybody(tmp_pat
         answer = await http.request(method, running.url, json=CALL if method == "POST" else None, headers=headers)
 
     assert (answer.status_code, answer.json()) == (404, {"error": "Session not found."})
+
+
+async def token_for(running: Running, name: str) -> dict[str, str]:
+    """The header of a new agent."""
+    token, text = mint(name, "agent", ("agent",), 0, None)
+    await running.gateway.store.add_token(token, token_change(token, "created", "test", 0))
+    running.gateway.callers.replace(await running.gateway.store.list_tokens())
+    return {"authorization": f"Bearer {text}"}
+
+
+@pytest.mark.parametrize("method", ["POST", "GET", "DELETE"])
+async def test_a_session_of_somebody_else_is_not_there(tmp_path: Path, method: str) -> None:
+    async with serving(tmp_path) as running, httpx2.AsyncClient() as http:
+        alice, bob = await token_for(running, "alice"), await token_for(running, "bob")
+        answer = await http.post(running.url, json=INITIALIZE, headers={**HEADERS, **alice})
+        session = {**HEADERS, "mcp-session-id": answer.headers["mcp-session-id"]}
+        body = CALL if method == "POST" else None
+        theirs = await http.request(method, running.url, json=body, headers={**session, **bob})
+        nobodys = await http.request(method, running.url, json=body, headers=session)
+        hers = await http.post(running.url, json=CALL, headers={**session, **alice})
+
+    assert (theirs.status_code, theirs.json()) == (404, {"error": "Session not found."})
+    assert (nobodys.status_code, nobodys.json()) == (404, {"error": "Session not found."})
+    assert hers.status_code == 200
+
+
+async def test_a_session_that_nobody_uses_is_ended_and_one_that_is_used_is_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with serving(tmp_path) as running, httpx2.AsyncClient() as http:
+        face = running.gateway.face
+        idle, used = await opened(http, running), await opened(http, running)
+        kept = await face.end_idle()
+        monkeypatch.setattr("interlock.receive.face.IDLE_SECONDS", 0)
+        async with http.stream("GET", running.url, headers=used) as stream:
+            ended = await face.end_idle()
+            after_idle = await http.post(running.url, json=CALL, headers=idle)
+            after_used = await http.post(running.url, json=CALL, headers=used)
+
+    assert (kept, ended) == (0, 1)
+    assert stream.status_code == 200
+    assert (after_idle.status_code, after_used.status_code) == (404, 200)
+
+
+async def test_a_token_that_is_not_of_an_agent_does_not_call(tmp_path: Path) -> None:
+    async with serving(tmp_path) as running, httpx2.AsyncClient() as http:
+        operator = {"authorization": f"Bearer {running.folder.credential()}"}
+        answer = await http.post(running.url, json=INITIALIZE, headers={**HEADERS, **operator})
+
+    assert (answer.status_code, answer.json()) == (403, {"error": "This token is not one of an agent."})
 
 
 async def test_the_name_of_the_client_is_on_record_for_both_eras(tmp_path: Path) -> None:

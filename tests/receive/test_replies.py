@@ -9,7 +9,7 @@ from interlock.receive import replies
 
 
 def test_a_refusal_is_a_tool_result_with_a_sentence_a_code_and_a_fix() -> None:
-    result = replies.refusal_result(errors.FROZEN(what="everything"), "db:x")
+    result = replies.refusal_result(errors.FROZEN(what="everything"))
 
     assert result == {
         "content": [
@@ -25,13 +25,6 @@ def test_a_refusal_is_a_tool_result_with_a_sentence_a_code_and_a_fix() -> None:
         },
         "isError": True,
     }
-
-
-def test_out_of_scope_answers_exactly_like_unknown() -> None:
-    hidden = replies.refusal_result(errors.OUT_OF_SCOPE(tool="db:x", caller="ci"), "db:x")
-    unknown = replies.refusal_result(errors.UNKNOWN_TOOL(tool="db:x", suggestion=""), "db:x")
-
-    assert hidden == unknown
 
 
 def test_a_result_for_a_modern_client_gets_what_its_era_wants_and_keeps_the_rest() -> None:

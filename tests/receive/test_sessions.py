@@ -30,12 +30,17 @@ def test_a_closed_session_is_gone() -> None:
 def test_a_session_is_idle_when_nobody_used_it_and_nothing_runs_in_it() -> None:
     clock = FakeClock(now=100)
     sessions = Sessions(clock)
-    for name in ("old", "used", "busy"):
+    for name in ("old", "used", "busy", "heard"):
         sessions.opened(name, "alice", None)
     busy = sessions.find("busy", "alice")
     assert busy is not None
     busy.running[1] = lambda: None
-    clock.forward(50)
+    heard = sessions.find("heard", "alice")
+    assert heard is not None
+    heard.streams = 1
+    clock.forward(60_000_000)
     sessions.find("used", "alice")
+    clock.forward(1)
 
-    assert [each.id for each in sessions.idle_since(120)] == ["old"]
+    assert [each.id for each in sessions.idle_for(60)] == ["old"]
+    assert len(sessions) == 4

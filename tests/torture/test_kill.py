@@ -16,11 +16,10 @@ from typing import Any
 import httpx2
 import pytest
 
-from interlock.app import running_gateway
 from interlock.core.lifecycle import CallState
 from interlock.store.chain import first_break
-from interlock.store.protocol import ActivityFilter
-from tests.running import config_of, server_yaml
+from interlock.store.protocol import ActivityFilter, ActivityType
+from tests.running import config_of, server_yaml, started
 from tests.upstream.running import events, received, stdio_argv
 
 KILLS = int(os.environ.get("INTERLOCK_TEST_KILLS", "3"))
@@ -104,19 +103,21 @@ async def test_after_a_kill_every_call_the_upstream_saw_is_on_record_and_no_chil
     with started_gateway(argv) as process:
         await load_until_killed(f"http://127.0.0.1:{port}/mcp", process, 40 + 30 * attempt)
 
-    (started,) = events(log, "started")
+    (begun,) = events(log, "started")
     deadline = time.monotonic() + 5
-    while is_alive(started["pid"]) and time.monotonic() < deadline:  # noqa: ASYNC110 - another process ends it
+    while is_alive(begun["pid"]) and time.monotonic() < deadline:  # noqa: ASYNC110 - another process ends it
         await asyncio.sleep(0.02)
     seen = [each.message["params"]["arguments"]["text"] for each in received(log) if each.method == "tools/call"]
 
-    assert not is_alive(started["pid"])
+    assert not is_alive(begun["pid"])
     assert len(seen) >= 40
-    async with running_gateway(config_of(tmp_path), tmp_path / "data") as gateway:
+    async with started(tmp_path) as gateway:
         recorded: dict[str, CallState] = {}
         cursor: str | None = None
         while True:
-            page = await gateway.store.list_activities(ActivityFilter(limit=500, cursor=cursor))
+            page = await gateway.store.list_activities(
+                ActivityFilter(types=(ActivityType.TOOL_CALL,), limit=500, cursor=cursor)
+            )
             for each in page.items:
                 arguments = each.body["arguments"]
                 assert isinstance(arguments, dict)

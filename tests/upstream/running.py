@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Generator
@@ -62,9 +63,23 @@ def events(log: Path, event: str) -> list[dict[str, Any]]:
     return [entry for entry in _entries(log) if entry["event"] == event]
 
 
-def stdio_argv(log: Path, *, era: str = "both") -> list[str]:
-    """The command line of the upstream over stdio."""
-    return [sys.executable, str(SERVER), "--log", str(log), "--era", era]
+def stdio_argv(log: Path, *, era: str = "both", tools: Path | None = None) -> list[str]:
+    """The command line of the upstream over stdio. With a file of tools it lists those, as soon as there is one."""
+    listed = [] if tools is None else ["--tools", str(tools)]
+    return [sys.executable, str(SERVER), "--log", str(log), "--era", era, *listed]
+
+
+def list_other_tools(log: Path, file: Path, tools: list[dict[str, Any]]) -> None:
+    """Have the upstream that runs over stdio list other tools, and say so."""
+    written = file.with_suffix(".new")
+    written.write_text(json.dumps(tools), encoding="utf-8")
+    written.replace(file)
+    os.kill(events(log, "started")[-1]["pid"], signal.SIGUSR1)
+
+
+def only_once(argv: list[str], mark: Path) -> list[str]:
+    """The command line of a program that does not start a second time; the first start leaves a mark."""
+    return ["sh", "-c", 'test -e "$0" && exit 7; : > "$0"; exec "$@"', str(mark), *argv]
 
 
 @dataclass(frozen=True, slots=True)

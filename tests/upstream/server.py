@@ -4,6 +4,8 @@
     server.py --log FILE --http PORT [--era ...] [--sse]             over Streamable HTTP, at /mcp
 
 Port 0 takes a free port; the port is printed as the first line. `--sse` answers every request with an event stream.
+With `--tools FILE` it lists the tools that are in that file, if there is one; over stdio, SIGUSR1 makes it say that its
+tools have changed.
 Before anything else is done with a message, it is written to the log with its bytes and headers: what a test finds
 there is what an upstream really received. It speaks 2025-06-18 and 2025-11-25 (handshake, sessions over HTTP) and
 2026-07-28 (discovery, the envelope in every request), keeps to the protocol unless a tool is for breaking it, and needs
@@ -15,6 +17,7 @@ import asyncio
 import base64
 import json
 import os
+import signal
 import sys
 import uuid
 from collections.abc import Coroutine
@@ -22,7 +25,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
-from tools import INVALID_PARAMS, TOOLS, Call, Garbage, Log, Message, Notify, Refused, Tools, text
+from tools import INVALID_PARAMS, Call, Garbage, Log, Message, Notify, Refused, Tools, text
 
 LEGACY = ("2025-11-25", "2025-06-18")
 MODERN = "2026-07-28"
@@ -40,10 +43,10 @@ MODERN_STATUS = {METHOD_NOT_FOUND: 404, INVALID_PARAMS: 400, UNSUPPORTED_VERSION
 class Upstream:
     """The protocol in both eras, whatever it runs over: a request in, a response out."""
 
-    def __init__(self, log: Log, era: str) -> None:
+    def __init__(self, log: Log, era: str, tools: Path | None = None) -> None:
         self.log = log
         self.era = era
-        self._tools = Tools(log)
+        self._tools = Tools(log, tools)
         self._running: dict[tuple[str, Any], asyncio.Task[Any]] = {}
 
     def is_modern(self, message: Message) -> bool:
@@ -108,7 +111,7 @@ class Upstream:
     async def _common(self, message: Message, notify: Notify) -> Message:
         params = params_of(message)
         if message["method"] == "tools/list":
-            return {"tools": TOOLS}
+            return {"tools": self._tools.listed()}
         if message["method"] == "tools/call":
             call = Call(message["id"], params.get("arguments") or {}, notify, meta_of(message).get("progressToken"))
             return await self._tools.run(params.get("name", ""), call)
@@ -143,6 +146,10 @@ async def tell_stdio(method: str, params: Message) -> None:
     say(json.dumps({"jsonrpc": "2.0", "method": method, "params": params}).encode() + b"\n")
 
 
+def tell_of_tools() -> None:
+    say(json.dumps({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}).encode() + b"\n")
+
+
 async def respond_over_stdio(upstream: Upstream, message: Message) -> None:
     try:
         say(json.dumps(await upstream.respond(message, tell_stdio)).encode() + b"\n")
@@ -155,7 +162,9 @@ async def respond_over_stdio(upstream: Upstream, message: Message) -> None:
 
 async def over_stdio(upstream: Upstream) -> None:
     reader = asyncio.StreamReader(limit=1 << 26)
-    await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
+    loop = asyncio.get_running_loop()
+    loop.add_signal_handler(signal.SIGUSR1, tell_of_tools)
+    await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
     tasks: set[asyncio.Task[None]] = set()
     async with asyncio.TaskGroup() as group:
         while line := await reader.readline():
@@ -380,8 +389,9 @@ def main() -> None:
     parser.add_argument("--era", choices=["legacy", "modern", "both"], default="both")
     parser.add_argument("--http", type=int)
     parser.add_argument("--sse", action="store_true")
+    parser.add_argument("--tools", type=Path)
     chosen = parser.parse_args()
-    upstream = Upstream(Log(chosen.log), chosen.era)
+    upstream = Upstream(Log(chosen.log), chosen.era, chosen.tools)
     upstream.log.event("started", pid=os.getpid())
     asyncio.run(over_stdio(upstream) if chosen.http is None else over_http(upstream, chosen.http, sse=chosen.sse))
 

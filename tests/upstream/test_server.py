@@ -13,6 +13,7 @@ import pytest
 from mcp import Client, StdioServerParameters
 
 from tests.upstream.running import HttpUpstream, events, http_upstream, received, stdio_argv
+from tests.upstream.tools import TOOLS
 
 ERAS = [("legacy", "both"), ("legacy", "legacy"), ("2026-07-28", "both"), ("auto", "modern"), ("auto", "legacy")]
 """What the client asks for, and what the upstream speaks."""
@@ -52,7 +53,7 @@ async def test_the_official_client_lists_calls_and_sees_progress(
             failed = await client.call_tool("fail")
             await client.call_tool("slow", {"seconds": 0}, progress_callback=progressed)
 
-    assert len(listed.tools) == 13
+    assert [each.name for each in listed.tools] == [each["name"] for each in TOOLS]
     assert json.loads(getattr(echoed.content[0], "text", "")) == {"a": 1}
     assert summed.structured_content == {"sum": 3}
     assert failed.is_error

@@ -68,6 +68,7 @@ TOOLS = [
         "name:string text:string",
         annotations={"readOnlyHint": False, "destructiveHint": False},
     ),
+    tool("set_level", "Set the level.", "level:integer"),
     tool("delete_note", "Delete a note.", "name:string", annotations={"readOnlyHint": False, "destructiveHint": True}),
     tool("frobnicate", "Frobnicate."),
     tool("remove_cache", "Remove the cache; it says that it only reads.", annotations={"readOnlyHint": True}),
@@ -77,7 +78,7 @@ TOOLS = [
     tool("huge", "Give back a long text.", "size:integer", annotations={"readOnlyHint": True}),
     tool("crash", "Exit at once."),
     tool("garbage", "Break the protocol.", "kind:string count:integer"),
-    tool("fail", "Fail."),
+    tool("fail", "Fail, with an error of the protocol if there is a code.", "code:integer"),
     tool(
         "structured",
         "Add two numbers.",
@@ -111,17 +112,24 @@ def text(words: str, **more: Any) -> Message:
 class Tools:
     """What the tools do."""
 
-    def __init__(self, log: Log) -> None:
+    def __init__(self, log: Log, file: Path | None = None) -> None:
         self._log = log
+        self._file = file
         self._notes: dict[str, str] = {}
         self._work: dict[str, Callable[[Call], Awaitable[Message]]] = {
             each["name"]: getattr(self, each["name"]) for each in TOOLS
         }
 
+    def listed(self) -> list[Message]:
+        """The tools in the file, if there is one; else its own."""
+        return TOOLS if self._file is None or not self._file.exists() else json.loads(self._file.read_text())
+
     async def run(self, name: str, call: Call) -> Message:
-        if name not in self._work:
-            raise Refused(INVALID_PARAMS, f"Unknown tool: {name}")
-        return await self._work[name](call)
+        if name in self._work:
+            return await self._work[name](call)
+        if name in [each["name"] for each in self.listed()]:
+            return text(f"This was {name}.")
+        raise Refused(INVALID_PARAMS, f"Unknown tool: {name}")
 
     async def read_note(self, call: Call) -> Message:
         note = self._notes.get(call.arguments.get("name", ""))
@@ -130,6 +138,9 @@ class Tools:
     async def write_note(self, call: Call) -> Message:
         self._notes[call.arguments.get("name", "")] = call.arguments.get("text", "")
         return text("Written.")
+
+    async def set_level(self, call: Call) -> Message:
+        return text("Set.")
 
     async def delete_note(self, call: Call) -> Message:
         return text(
@@ -146,6 +157,7 @@ class Tools:
         return text(f"Would have run {call.arguments.get('command')!r}.")
 
     async def echo(self, call: Call) -> Message:
+        await asyncio.sleep(float(call.arguments.get("after_ms", 0)) / 1000)
         nonce = uuid.uuid4().hex
         content: Message = {
             "type": "text",
@@ -182,6 +194,8 @@ class Tools:
         raise Garbage(call.arguments.get("kind", "junk"), int(call.arguments.get("count", 1)))
 
     async def fail(self, call: Call) -> Message:
+        if "code" in call.arguments:
+            raise Refused(call.arguments["code"], "It failed badly.", {"tried": 1})
         return text("It failed.", isError=True)
 
     async def structured(self, call: Call) -> Message:

@@ -130,8 +130,17 @@ def split_tool(name: str) -> tuple[str | None, str]:
     server, colon, tool = name.partition(":")
     if not colon:
         return None, name
-    if not server or not tool:
+    # No server has a slash in its name, and in a path it would end the name.
+    if not server or not tool or "/" in server:
         raise bad(f"'{name}' is no tool name", "Write it as server:tool, or as the bare tool name.")
+    return server, tool
+
+
+def server_and_tool(name: str) -> tuple[str, str]:
+    """`server:tool`, and nothing less."""
+    server, tool = split_tool(name)
+    if server is None:
+        raise bad(f"'{name}' does not say its server", "Write it as server:tool.")
     return server, tool
 
 

@@ -29,9 +29,15 @@ class Noun:
 
 NOUNS = (
     Noun("serve", "Run the gateway that agents connect to", "interlock.cli.serve"),
+    Noun("stdio", "Connect one MCP client over stdin and stdout", "interlock.cli.stdio"),
+    Noun("status", "Say whether a gateway runs, and how it is doing", "interlock.cli.status"),
+    Noun("call", "Call a tool as an agent would, with a declared intent", "interlock.cli.call"),
     Noun("run-tool", "Run one tool through the gate, or see what the gate says (--dry-run)", "interlock.cli.run_tool"),
-    Noun("tool", "Classify tools and see the evidence", "interlock.cli.tool"),
+    Noun("tool", "List, classify, review and trust tools", "interlock.cli.tool"),
+    Noun("server", "See how the servers are doing, and their logs", "interlock.cli.server"),
+    Noun("activity", "See what happened", "interlock.cli.activity"),
     Noun("rule", "Test, explain and lint route rules", "interlock.cli.rule"),
+    Noun("token", "Make, list and revoke credentials", "interlock.cli.token"),
     Noun("config", "Show, validate and describe the configuration", "interlock.cli.config"),
 )
 

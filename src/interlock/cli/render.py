@@ -27,6 +27,12 @@ _STYLES = {
     "allow": "green",
     "hold": "yellow",
     "deny": "bold red",
+    "success": "green",
+    "error": "bold red",
+    "blocked": "bold red",
+    "denied": "bold red",
+    "ready": "green",
+    "down": "bold red",
 }
 
 
@@ -65,6 +71,12 @@ def print_json(value: Json) -> None:
 def print_lines(lines: Iterable[str]) -> None:
     """Lines of text on stdout, each made safe."""
     write("".join(f"{visible(line)}\n" for line in lines))
+
+
+def print_text(text: str) -> None:
+    """A text of several lines on stdout. Its line breaks and tabs stay; everything else that is hidden is shown."""
+    lines = text.replace("\r\n", "\n").removesuffix("\n").split("\n")
+    write("".join("\t".join(visible(part) for part in line.split("\t")) + "\n" for line in lines))
 
 
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
@@ -114,6 +126,11 @@ def note(text: str) -> None:
 def counted(number: int, word: str) -> str:
     """`1 rule`, `2 rules`."""
     return f"{number} {word}{'' if number == 1 else 's'}"
+
+
+def short_time(at: str | None) -> str:
+    """A time of ours, to the second: `2026-11-15 09:30:00Z`. `-` when there is none."""
+    return "-" if at is None else f"{at[:10]} {at[11:19]}Z"
 
 
 def reason_as_json(reason: Reason) -> dict[str, Json]:

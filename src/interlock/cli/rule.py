@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from interlock.cli.command import Options, Values, Verb, add_json
-from interlock.cli.inputs import bad, load_config, parse_object, split_tool
+from interlock.cli.inputs import load_config, parse_object, server_and_tool
 from interlock.cli.render import counted, print_json, print_lines, print_table, reason_as_json
 from interlock.cli.situation import facts_of, gateway_entry, known_tool, namespaces_of, workspace_of
 from interlock.core.canonical import canonical_text
@@ -22,13 +22,6 @@ _CLASSES = [each.value for each in SafetyClass]
 _OPERATIONS = [each.value for each in OperationType]
 
 
-def _server_and_tool(name: str) -> tuple[str, str]:
-    server, tool = split_tool(name)
-    if server is None:
-        raise bad(f"'{name}' does not say its server", "Write it as server:tool.")
-    return server, tool
-
-
 # test -----------------------------------------------------------------------------------------------------------
 
 
@@ -44,7 +37,7 @@ def _test_options(parser: Options) -> None:
 
 def _test(values: Values) -> Exit:
     config = load_config(values)
-    server, tool = _server_and_tool(values.tool)
+    server, tool = server_and_tool(values.tool)
     given = None if values.safety_class is None else SafetyClass(values.safety_class)
     found = known_tool(config, server, tool, given)
     operation = None if values.operation_type is None else OperationType(values.operation_type)
@@ -101,7 +94,7 @@ def _explain_options(parser: Options) -> None:
 
 def _explain(values: Values) -> Exit:
     config = load_config(values)
-    server, tool = _server_and_tool(values.tool)
+    server, tool = server_and_tool(values.tool)
     found = known_tool(config, server, tool)
     workspace = workspace_of(config, values.workspace)
     entry = gateway_entry(config, found.tool.server, workspace)

@@ -1,15 +1,19 @@
 """`interlock run-tool`: one tool, one gate, two flags.
 
-The class gate comes first and needs no server, so a blocked tool is blocked at once. This version has no gateway to run
-a tool through; `--dry-run` shows the whole decision and names what only a running server could tell.
+The class gate comes first and needs no server, so a blocked tool is blocked at once. What passes it goes through the
+gateway, where it is decided again with what its server says of it. `--dry-run` shows the decision without any server
+and names what only a running one could tell.
 """
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from interlock import errors
+from interlock.cli.calling import send
+from interlock.cli.coerce import coerced
 from interlock.cli.command import Options, Values, Verb, add_json
+from interlock.cli.gateway import Api, through_gateway
 from interlock.cli.inputs import load_config, parse_args, split_tool
+from interlock.cli.lookup import find_tool
 from interlock.cli.render import print_error, print_json, print_lines, reason_as_json
 from interlock.cli.situation import OPERATOR_AGENT, classify_name, facts_of, known_tool, workspace_of
 from interlock.core.classify import classify, read_descriptor
@@ -45,7 +49,23 @@ def _run(values: Values) -> Exit:
     blocked = run_tool_block(tool, classify(read_descriptor({"name": tool})).prefix, flags)
     if blocked is not None:
         return print_error(blocked, as_json=values.json)
-    raise InterlockError(errors.NO_GATEWAY(tool=tool))
+    return _live(values, arguments, flags)
+
+
+def _live(values: Values, arguments: dict[str, Json], flags: RunToolFlags) -> Exit:
+    async def work(api: Api) -> Exit:
+        found = await find_tool(api, values.name)
+        # A tool that its server does not have is sent too: the path refuses it and puts that on record.
+        schema = None if isinstance(found.detail, InterlockError) else found.detail["input_schema"]
+        body: dict[str, Json] = {
+            "arguments": coerced(arguments, schema or {}),
+            "entry": "run-tool",
+            "approve": flags.approve,
+            "dangerous": flags.dangerous,
+        }
+        return await send(api, found.server, found.tool, body, as_json=values.json)
+
+    return through_gateway(values, work, servers=True)
 
 
 def _dry_run(

@@ -2,18 +2,20 @@
 
 import asyncio
 import contextlib
+import signal
 from typing import TYPE_CHECKING
 
+from interlock import errors
 from interlock.cli.command import Options, Values, Verb
+from interlock.cli.gateway import bind, folder_of
 from interlock.cli.inputs import bad, load_config
 from interlock.cli.render import counted, note
-from interlock.errors import Exit
+from interlock.errors import Exit, InterlockError
+from interlock.store.folder import FolderBusy, Hold
 
 if TYPE_CHECKING:
     from interlock.app import Gateway
     from interlock.config.load import Config
-
-_LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
 def _options(parser: Options) -> None:
@@ -22,56 +24,67 @@ def _options(parser: Options) -> None:
 
 
 def _serve(values: Values) -> Exit:
-    import os
+    import uvloop
 
-    from interlock.config.load import data_dir, with_listen
+    from interlock.config.load import with_listen
 
+    folder = folder_of(values)
     config = with_listen(load_config(values), values.host, values.port)
-    if config.settings.listen.host not in _LOOPBACK:
-        raise bad(
-            f"listening on {config.settings.listen.host} is refused: tokens on every route are not built yet",
-            "Listen on 127.0.0.1.",
-        )
-    with contextlib.suppress(KeyboardInterrupt):
-        asyncio.run(_run(config, str(data_dir(values.data_dir, os.environ))))
+    with contextlib.ExitStack() as stack:
+        try:
+            hold = stack.enter_context(folder.hold())
+        except FolderBusy as busy:
+            where = f" and listens on {busy.address}" if busy.address else ""
+            raise InterlockError(errors.GATEWAY_RUNS(folder=folder.path, where=where)) from None
+        except OSError as failed:
+            raise bad(f"{folder.path}: {failed.strerror}", "Choose a folder of yours with --data-dir.") from None
+        with contextlib.suppress(KeyboardInterrupt), asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+            runner.run(_run(config, hold))
     return Exit.OK
 
 
-async def _run(config: "Config", folder: str) -> None:
-    from pathlib import Path
-
-    import uvicorn
-
-    from interlock.app import asgi, running_gateway
+async def _run(config: "Config", hold: Hold) -> None:
+    from interlock.app import listening, running_gateway
+    from interlock.config.load import with_listen
 
     listen = config.settings.listen
-    async with running_gateway(config, Path(folder)) as gateway:
-        _greet(gateway, config, folder)
-        server = uvicorn.Server(
-            uvicorn.Config(
-                asgi(gateway),
-                host=listen.host,
-                port=listen.port,
-                lifespan="off",
-                access_log=False,
-                log_level="warning",
-                server_header=False,
-                date_header=False,
-                timeout_graceful_shutdown=5,
+    with contextlib.closing(bind(listen.host, listen.port)) as listener:
+        config = with_listen(config, None, listener.getsockname()[1])
+        async with running_gateway(config, hold) as gateway:
+            if safe := await _is_safe(gateway, config):
+                async with listening(gateway, listener, hold):
+                    _greet(gateway, config, hold)
+                    await _told_to_stop()
+        if not safe:
+            raise bad(
+                f"listening on {listen.host} needs tokens, and there is none for an agent",
+                "Make one first: `interlock token create --role agent --name NAME`. Or listen on 127.0.0.1.",
             )
-        )
-        await server.serve()
 
 
-def _greet(gateway: "Gateway", config: "Config", folder: str) -> None:
+async def _told_to_stop() -> None:
+    loop, stop = asyncio.get_running_loop(), asyncio.Event()
+    for each in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(each, stop.set)
+    await stop.wait()
+
+
+async def _is_safe(gateway: "Gateway", config: "Config") -> bool:
+    """Beyond loopback every route needs a token, so there has to be one that an agent can use."""
+    from interlock.receive.edge import LOOPBACK
+
+    tokens = await gateway.store.list_tokens()
+    has_token = any("agent" in each.roles and each.revoked_at is None for each in tokens)
+    return has_token or config.settings.listen.host in LOOPBACK
+
+
+def _greet(gateway: "Gateway", config: "Config", hold: Hold) -> None:
     listen = config.settings.listen
     if not config.settings.servers:
         note("No server is configured, so the bundled sample server is used. Add yours under `servers:`.")
-    for name, upstream in gateway.fleet.upstreams.items():
-        tools = counted(len(upstream.tools), "tool")
-        said = tools if not upstream.problem else upstream.problem
-        note(f"  {name}: {upstream.health.value}, {said}")
-    note(f"Posture {config.settings.posture.value}; activity is recorded in {folder}.")
+    for each in gateway.fleet.states():
+        note(f"  {each.id}: {each.health.value}, {each.problem or counted(each.tools, 'tool')}")
+    note(f"Posture {config.settings.posture.value}; activity is recorded in {hold.folder.path}.")
     note(f"Agents connect to http://{listen.host}:{listen.port}/mcp — Ctrl-C stops.")
 
 

@@ -13,13 +13,13 @@ from datetime import timedelta
 from pathlib import Path as FilePath
 from typing import Any, cast, get_args
 
-from platformdirs import user_config_path, user_data_path
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from interlock.config.check import check, did_you_mean
 from interlock.config.document import Document, Position, Problem
 from interlock.config.paths import Path, dotted
+from interlock.config.places import find_file
 from interlock.config.tree import Listen, RouteRule, Settings
 from interlock.core.lexicon import DEFAULT, Lexicon
 from interlock.core.model import HoldTerms
@@ -28,14 +28,13 @@ from interlock.core.rules import Rule
 from interlock.core.safety import Effect
 from interlock.errors import ConfigError
 
-FILE_NAME = "interlock.yaml"
 _KEYED = frozenset({"overrides", "args"})
 """Mappings whose keys are the operator's words, so that a complaint is about the key."""
 _PREFIX = "INTERLOCK_"
 _ENVIRONMENT = "environment "
 _KEEP_CASE = frozenset({"env", "headers"})
 _DASHED = frozenset({("servers",), ("hold", "clients"), ("lexicon",)})
-_NOT_SETTINGS = frozenset({"INTERLOCK_CONFIG", "INTERLOCK_DATA_DIR"})
+_NOT_SETTINGS = frozenset({"INTERLOCK_CONFIG", "INTERLOCK_DATA_DIR", "INTERLOCK_TOKEN"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,22 +107,6 @@ def with_listen(config: Config, host: str | None, port: int | None) -> Config:
     except ValidationError as error:
         raise ConfigError(tuple(f"--{each['loc'][0]}: {each['msg']}" for each in error.errors())) from None
     return replace(config, settings=config.settings.model_copy(update={"listen": changed}))
-
-
-def find_file(explicit: str | None, environ: Mapping[str, str]) -> FilePath | None:
-    """The file to read: the option, INTERLOCK_CONFIG, the working directory, the user's config folder; or none."""
-    named = environ.get("INTERLOCK_CONFIG") or None if explicit is None else explicit
-    if named is not None:
-        return FilePath(named)
-    places = (FilePath(FILE_NAME), user_config_path("interlock") / FILE_NAME)
-    # A broken link or a folder of that name is a mistake to be told, not a reason to start with the defaults.
-    return next((place for place in places if os.path.lexists(place)), None)
-
-
-def data_dir(explicit: str | None, environ: Mapping[str, str]) -> FilePath:
-    """The folder that holds the database and the operator's credential."""
-    named = explicit or environ.get("INTERLOCK_DATA_DIR")
-    return FilePath(named) if named else user_data_path("interlock")
 
 
 def load(explicit: str | None = None, environ: Mapping[str, str] | None = None) -> Config:

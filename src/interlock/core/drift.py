@@ -1,22 +1,35 @@
-"""Fingerprints of tool definitions, and what changed between two of them.
+"""Fingerprints of tool definitions, what changed between two of them, and how a tool stands against what was reviewed.
 
 A server that was reviewed may change what its tools say or accept afterwards. The fingerprint covers the whole
 descriptor, annotations and `_meta` included: leaving anything out leaves a way to change it unseen. Key order and white
 space do not count; everything else does.
+
+This module refuses to remember anything and to trust anybody: it compares what it is given, and whoever keeps the
+reviews acts on that.
 """
 
+import hashlib
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TypeGuard
+from itertools import islice
+from typing import Protocol, TypeGuard
 
-from interlock.core.canonical import content_hash
-from interlock.core.model import Json, JsonObject
+from interlock.core.canonical import canonical_text, content_hash
+from interlock.core.model import Json, JsonObject, Standing
+from interlock.core.safety import SafetyClass
+
+MOST_FIELDS = 500
+"""How many fields of one difference are named."""
 
 
 def fingerprint(descriptor: JsonObject) -> str:
     """SHA-256 over the canonical form of the whole descriptor."""
     return content_hash(descriptor)
+
+
+# Field by field -------------------------------------------------------------------------------------------------
 
 
 class ChangeKind(StrEnum):
@@ -46,8 +59,16 @@ def _compare(path: str, before: Json, after: Json) -> Iterator[Change]:
             yield from _member(f"{path}/{_escaped(key)}", before, after, key)
     elif _is_list(before) and _is_list(after):
         yield from _compare_lists(path, before, after)
-    elif content_hash(before) != content_hash(after):
+    elif not _same(before, after):
         yield Change(path, ChangeKind.CHANGED, before, after)
+
+
+def _same(before: Json, after: Json) -> bool:
+    """Whether two values that are not both objects or both lists have the same canonical text."""
+    if isinstance(before, float) and isinstance(after, float):
+        # 0.0 equals -0.0, and is written in another way.
+        return canonical_text(before) == canonical_text(after)
+    return type(before) is type(after) and before == after
 
 
 def _member(path: str, before: JsonObject, after: JsonObject, key: str) -> Iterator[Change]:
@@ -74,3 +95,151 @@ def _compare_lists(path: str, before: Sequence[Json], after: Sequence[Json]) -> 
 
 def _escaped(key: str) -> str:
     return key.replace("~", "~0").replace("/", "~1")
+
+
+# Against what was reviewed --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """A descriptor as canonical text, and its fingerprint."""
+
+    text: str
+    fingerprint: str
+
+
+NOTHING = Definition("{}", fingerprint({}))
+"""What a tool that nobody reviewed is compared with."""
+
+
+def definition_of(text: str) -> Definition:
+    """The definition that a canonical text is."""
+    return Definition(text, hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest())
+
+
+def definitions(tools: Sequence[JsonObject]) -> dict[str, Definition]:
+    """The tools of one listing by name. Of two tools with one name the first counts, as it does in the book."""
+    found: dict[str, Definition] = {}
+    for descriptor in tools:
+        name = descriptor.get("name")
+        if isinstance(name, str) and name not in found:
+            found[name] = definition_of(canonical_text(descriptor))
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Reviewed:
+    """What is remembered of one tool.
+
+    `definition` is what was reviewed, None while nobody has. `told` is the fingerprint of the other definition that was
+    last put on record, None while the tool is as it was reviewed: by it each change is told once, and not whenever the
+    tools are listed.
+    """
+
+    definition: Definition | None
+    told: str | None = None
+
+
+class Turn(StrEnum):
+    """What became of a tool, the gravest first."""
+
+    CHANGED = "changed"
+    RESTORED = "restored"
+    APPEARED = "appeared"
+    TRUSTED = "trusted"
+
+
+@dataclass(frozen=True, slots=True)
+class ToolChange:
+    """A tool that is no longer what it was. `before` is what was reviewed, None if nobody has."""
+
+    turn: Turn
+    tool: str
+    standing: Standing
+    before: Definition | None
+    after: Definition
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """How the tools of a listing stand, what is to be told, and what is to be remembered (None: to be forgotten)."""
+
+    standings: Mapping[str, Standing]
+    changes: tuple[ToolChange, ...]
+    reviewed: Mapping[str, Reviewed | None]
+
+
+def judge(listed: Mapping[str, Definition], reviewed: Mapping[str, Reviewed], *, trusted: bool) -> Judgement:
+    """Hold a listing against what was reviewed. A tool that vanished stays reviewed."""
+    standings: dict[str, Standing] = {}
+    changes: list[ToolChange] = []
+    kept: dict[str, Reviewed | None] = {
+        tool: None for tool, each in reviewed.items() if each.definition is None and tool not in listed
+    }
+    for tool, definition in listed.items():
+        before = reviewed.get(tool, Reviewed(None))
+        standing = standings[tool] = _standing(definition, before.definition, trusted=trusted)
+        known = standing is Standing.KNOWN
+        after = Reviewed(definition if known else before.definition, None if known else definition.fingerprint)
+        if after != before:
+            kept[tool] = after
+            changes.append(ToolChange(_turn(standing, before), tool, standing, before.definition, definition))
+    return Judgement(standings, tuple(changes), kept)
+
+
+def _standing(definition: Definition, reviewed: Definition | None, *, trusted: bool) -> Standing:
+    if reviewed is None:
+        return Standing.KNOWN if trusted else Standing.NEW
+    return Standing.KNOWN if reviewed == definition else Standing.CHANGED
+
+
+def _turn(standing: Standing, before: Reviewed) -> Turn:
+    if before.definition is None:
+        return Turn.APPEARED
+    return Turn.RESTORED if standing is Standing.KNOWN else Turn.CHANGED
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """How a tool as it is listed now differs from what was reviewed, or from nothing if nobody has reviewed it.
+
+    `listed` and `reviewed` are fingerprints. `complete` is False when more fields differ than are named.
+    """
+
+    standing: Standing
+    listed: str
+    reviewed: str | None
+    changes: tuple[Change, ...]
+    complete: bool
+
+
+def difference(reviewed: Definition | None, listed: Definition) -> Difference:
+    """Compare what was reviewed with what is listed."""
+    standing = _standing(listed, reviewed, trusted=False)
+    named = tuple(islice(fields_between(reviewed, listed), MOST_FIELDS + 1))
+    before = None if reviewed is None else reviewed.fingerprint
+    return Difference(standing, listed.fingerprint, before, named[:MOST_FIELDS], len(named) <= MOST_FIELDS)
+
+
+def fields_between(reviewed: Definition | None, listed: Definition) -> Iterator[Change]:
+    """Every field that differs between two definitions, found one by one: there may be millions."""
+    return _compare("", json.loads((reviewed or NOTHING).text), json.loads(listed.text))
+
+
+class Review(Protocol):
+    """The operator's word about tools. What cannot be done is raised as InterlockError and changes nothing."""
+
+    async def trust(self, server: str, tool: str | None, by: str, fingerprint: str | None = None) -> tuple[str, ...]:
+        """Take one tool, or all of a server, as it is listed now for reviewed; the names of those that were not.
+
+        With a fingerprint only if the tool still has it: what was looked at is what is trusted.
+        """
+        ...
+
+    async def difference(self, server: str, tool: str) -> Difference | None:
+        """How a tool differs from what was reviewed; None when it is not listed."""
+        ...
+
+    async def override(self, server: str, tool: str, safety_class: SafetyClass | None, by: str) -> None:
+        """Set the class of a tool for good, or let the evidence speak again (None)."""
+        ...

@@ -5,15 +5,20 @@ against one state of the world and never against two halves of different ones.
 """
 
 import difflib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 
 from interlock.core.classify import Classification, classify_listing
-from interlock.core.decide import KnownTool
+from interlock.core.decide import KnownTool, in_scope
 from interlock.core.drift import fingerprint
 from interlock.core.lexicon import DEFAULT, Lexicon
-from interlock.core.model import JsonObject, Tool
+from interlock.core.model import Call, Caller, JsonObject, Standing, Tool
 from interlock.core.safety import SafetyClass
+from interlock.core.words import words_of
+
+_MAX_COMPARED = 300
+"""How many names a misspelt one is compared with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +46,12 @@ class Listing:
     tools: Sequence[JsonObject]
     trusted: bool = False
     overrides: Mapping[str, SafetyClass] = field(default_factory=dict[str, SafetyClass])
+    standings: Mapping[str, Standing] | None = None
+    """How each tool stands against what was reviewed; None where nobody keeps reviews, and then all are known."""
+
+    def standing(self, tool: str) -> Standing:
+        """A tool that was left out of the judgement is new: nobody spoke for it."""
+        return Standing.KNOWN if self.standings is None else self.standings.get(tool, Standing.NEW)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,10 +91,32 @@ def _read(listing: Listing, lexicon: Lexicon) -> Mapping[str, ListedTool]:
     classified = classify_listing(listing.tools, trusted=listing.trusted, overrides=listing.overrides, lexicon=lexicon)
     read: dict[str, ListedTool] = {}
     for descriptor, (described, classification) in zip(listing.tools, classified, strict=True):
-        tool = Tool(listing.server, listing.namespace, described.name, fingerprint(descriptor), described.hints)
+        name = described.name
+        standing = listing.standing(name)
+        tool = Tool(listing.server, listing.namespace, name, fingerprint(descriptor), described.hints, standing)
         # Of two tools with one name the first counts: an upstream must not replace a tool by listing it again.
-        read.setdefault(described.name, ListedTool(KnownTool(tool, classification), descriptor))
+        read.setdefault(name, ListedTool(KnownTool(tool, classification), descriptor))
     return read
+
+
+def may_know(caller: Caller, listed: ListedTool) -> bool:
+    """Whether a caller may know that a tool exists: it is in reach of its token and not quarantined."""
+    tool = listed.tool
+    return tool.standing is not Standing.CHANGED and in_scope(caller, tool.server, tool.name)
+
+
+def similar(call: Call, book: ToolBook) -> str:
+    """` Did you mean 'x'?` for the tool that was probably meant, of those that the caller may know.
+
+    Comparing letter by letter is slow, and a name costs an agent nothing: in a large book only tools that share a word
+    with the name are compared, and never more than a few hundred.
+    """
+    listed: Iterable[ListedTool] = book
+    if sum(map(len, book.by_server.values())) > _MAX_COMPARED:
+        words = [word for word in words_of(call.tool[:200]) if len(word) > 2]
+        listed = (each for each in book if any(word in each.tool.name.lower() for word in words))
+    known = (each.tool.shown for each in listed if may_know(call.caller, each))
+    return nearest(call.shown[:200], list(islice(known, _MAX_COMPARED)))
 
 
 def nearest(wanted: str, names: Sequence[str]) -> str:

@@ -1,90 +1,272 @@
-"""All upstreams together: started in parallel, stopped together, none able to disturb another.
+"""All upstreams together: started in parallel, changed while they run, stopped together.
 
-The fleet keeps the book of all tools up to date and carries calls to the upstream they are for. It decides nothing.
+The fleet keeps the book of all tools up to date and carries calls to the upstream they are for. It decides nothing. No
+upstream is waited for unless somebody asks to (`settled`), and none is able to disturb another: each has an owner task
+of its own, and the tools that it lists are read in a thread, because reading thousands of them takes seconds.
 """
 
 import asyncio
-from collections.abc import Iterable
+import contextlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from types import TracebackType
+from typing import TypeVar
 
+from interlock.clock import Clock, SystemClock
+from interlock.core.health import UpstreamState
 from interlock.core.lexicon import DEFAULT, Lexicon
+from interlock.core.model import JsonObject
 from interlock.core.safety import SafetyClass
 from interlock.core.toolbook import Listing, ToolBook
-from interlock.forward.link import Answer, LinkDown, Listener
+from interlock.forward.instances import Instances, Means
+from interlock.forward.link import Answer, Link, LinkDown, Listener, OnDown
 from interlock.forward.link_http import HttpLink
 from interlock.forward.link_stdio import StdioLink
+from interlock.forward.pace import Pace
 from interlock.forward.reaper import Reaper
-from interlock.forward.upstream import Health, Upstream, UpstreamSpec
+from interlock.forward.supervise import Supervisor
+from interlock.forward.upstream import CALL_SECONDS, UpstreamSpec, read_tools
+
+_Told = TypeVar("_Told")
+Overrides = Mapping[str, Mapping[str, SafetyClass]]
+"""The operator's word on tools, by server and tool."""
 
 
 class Fleet:
-    """The upstreams by id. Used as a context: everything that was started is closed on the way out."""
+    """The upstreams by id. Used as a context: everything that was started is closed on the way out.
+
+    `on_change` is told the id of a server whose part of the book changed, `on_health` how an upstream is doing now,
+    each time that changes.
+    """
 
     def __init__(
         self,
         specs: Iterable[UpstreamSpec],
         *,
         lexicon: Lexicon = DEFAULT,
-        overrides: dict[str, dict[str, SafetyClass]] | None = None,
+        overrides: Overrides | None = None,
+        pace: Pace | None = None,
+        clock: Clock | None = None,
     ) -> None:
         self.book = ToolBook()
+        self.on_change: Callable[[str], None] = lambda server: None
+        self.on_health: Callable[[UpstreamState], None] = lambda state: None
         self._lexicon = lexicon
         self._overrides = overrides or {}
+        self._pace = pace or Pace()
         self._reaper = Reaper()
         self._work = asyncio.TaskGroup()
-        self.upstreams = {spec.id: self._upstream(spec) for spec in specs}
+        self._means = Means(self._connect, self._pace, clock or SystemClock(), self._work)
+        self._reading = asyncio.Lock()
+        self._applying = asyncio.Lock()
+        self._sweeper: asyncio.Task[None] | None = None
+        self._servers = {spec.id: self._instances(spec) for spec in specs}
+        self._running: set[Instances] = set()
+        """Those that were started and have not ended, whether they still take calls or not."""
+        self._open = False
 
-    def _upstream(self, spec: UpstreamSpec) -> Upstream:
-        def open_link(listener: Listener) -> HttpLink | StdioLink:
-            if spec.url is not None:
-                return HttpLink(spec.url, spec.headers, on_notification=listener)
-            return StdioLink(spec.argv, spec.env, spec.cwd, on_notification=listener, reaper=self._reaper)
-
-        upstream = Upstream(spec, open_link)
-        upstream.on_tools_changed(lambda: self._refresh_soon(spec.id))
-        return upstream
+    # Start and end ----------------------------------------------------------------------------------------------
 
     async def __aenter__(self) -> "Fleet":
         await self._reaper.start()
         await self._work.__aenter__()
-        async with asyncio.TaskGroup() as starting:
-            for upstream in self.upstreams.values():
-                starting.create_task(self._start(upstream))
+        self._compose()
+        self._sweeper = self._work.create_task(self._sweep())
+        self._open = True
+        self._start(self._servers.values())
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        async with asyncio.TaskGroup() as closing:
-            for upstream in self.upstreams.values():
-                closing.create_task(upstream.close())
-        await self._work.__aexit__(kind, error, trace)
-        await self._reaper.close()
+        self._open = False
+        if self._sweeper is not None:
+            self._sweeper.cancel()
+        for instances in self._running:
+            instances.stop()
+        try:
+            # What went wrong outside is not for the group: it would wrap it up.
+            await self._work.__aexit__(None, None, None)
+        finally:
+            await self._reaper.close()
 
-    async def _start(self, upstream: Upstream) -> None:
-        await upstream.start()
-        self._list(upstream)
+    async def settled(self, seconds: float) -> None:
+        """Wait until each upstream has become ready or failed once, at most so long."""
+        await _settled(self._servers.values(), seconds)
 
-    def _refresh_soon(self, server: str) -> None:
-        self._work.create_task(self._refresh(self.upstreams[server]))
+    def _start(self, all_instances: Iterable[Instances]) -> None:
+        for instances in all_instances:
+            self._running.add(instances)
+            instances.start()
 
-    async def _refresh(self, upstream: Upstream) -> None:
-        if upstream.health is Health.READY:
-            await upstream.refresh()
-            self._list(upstream)
+    def _connect(self, spec: UpstreamSpec, listener: Listener, on_down: OnDown) -> Link:
+        if spec.url is not None:
+            return HttpLink(spec.url, spec.headers, on_notification=listener, on_down=on_down)
+        return StdioLink(spec.argv, spec.env, spec.cwd, on_notification=listener, on_down=on_down, reaper=self._reaper)
 
-    def _list(self, upstream: Upstream) -> None:
-        spec = upstream.spec
-        listing = Listing(spec.id, spec.namespace, upstream.tools, spec.trusted, self._overrides.get(spec.id, {}))
-        self.book = self.book.with_listing(listing, self._lexicon)
+    def _instances(self, spec: UpstreamSpec) -> Instances:
+        async def take(texts: Sequence[bytes]) -> None:
+            await self._read(instances, partial(read_tools, texts))
+
+        def tell() -> None:
+            if self._servers.get(spec.id) is instances:
+                _tell(self.on_health, instances.state)
+
+        instances = Instances(spec, self._means, on_tools=take, on_health=tell)
+        return instances
+
+    async def _sweep(self) -> None:
+        while True:
+            await asyncio.sleep(self._pace.sweep)
+            for instances in self._servers.values():
+                instances.sweep()
+
+    # What people and other parts ask ----------------------------------------------------------------------------
+
+    @property
+    def upstreams(self) -> Mapping[str, Supervisor]:
+        """The main instance of each server."""
+        return {server: instances.main for server, instances in self._servers.items()}
+
+    def states(self) -> Sequence[UpstreamState]:
+        return [instances.state for instances in self._servers.values()]
+
+    def logs(self, server: str) -> Sequence[str] | None:
+        instances = self._servers.get(server)
+        return None if instances is None else instances.main.logs()
 
     def seconds(self, server: str) -> float:
         """How long a call to this upstream may take."""
-        return self.upstreams[server].spec.call_seconds
+        known = {each.spec.id: each.spec for each in (*self._running, *self._servers.values())}
+        return known[server].call_seconds if server in known else CALL_SECONDS
 
-    async def call(self, server: str, tool: str, arguments: bytes, listener: Listener | None = None) -> Answer:
-        """Carry one call to its upstream."""
-        upstream = self.upstreams.get(server)
-        if upstream is None:
+    async def call(
+        self,
+        server: str,
+        tool: str,
+        arguments: bytes,
+        listener: Listener | None = None,
+        *,
+        auth_scope: str | None = None,
+        caller: str | None = None,
+    ) -> Answer:
+        """Carry one call to its upstream; raises LinkDown, LinkTimeout or BadMessage."""
+        instances = self._servers.get(server)
+        if instances is None:
             raise LinkDown("there is no such server", sent=False)
-        return await upstream.call(tool, arguments, listener)
+        if not self._open:
+            raise LinkDown("the gateway is about to stop", sent=False)
+        return await instances.call(tool, arguments, listener, auth_scope, caller)
+
+    # Another configuration --------------------------------------------------------------------------------------
+
+    async def apply(self, specs: Iterable[UpstreamSpec], overrides: Overrides, lexicon: Lexicon) -> None:
+        """Take up another configuration while calls go on.
+
+        A server that is reached as before keeps running. A changed one serves until the new instance has started or
+        failed once; then the new one takes over. What is replaced or removed takes no new call, lets those under way
+        end, and closes.
+        """
+        async with self._applying:
+            self._overrides, self._lexicon = overrides, lexicon
+            wanted = {spec.id: spec for spec in specs}
+            kept = {
+                server: instances
+                for server, instances in self._servers.items()
+                if server in wanted and instances.spec.reached_like(wanted[server])
+            }
+            fresh = {server: self._instances(spec) for server, spec in wanted.items() if server not in kept}
+            for server, instances in kept.items():
+                instances.respec(wanted[server])
+            self._replace({server: self._servers[server] for server in wanted if server in self._servers})
+            self._start(fresh.values())
+            try:
+                await _settled(fresh.values(), self._pace.takeover)
+            finally:  # whoever gives up waiting has the new configuration all the same, not half of it
+                self._take_over(fresh, wanted)
+            for instances in self._servers.values():
+                await self._read_again(instances)
+
+    def _take_over(self, fresh: Mapping[str, Instances], wanted: Iterable[str]) -> None:
+        before = self._servers
+        for server, instances in fresh.items():
+            if instances.listing is None and server in before:
+                instances.listing = before[server].listing
+        now = {**before, **fresh}
+        self._replace({server: now[server] for server in wanted})
+        for instances in fresh.values():
+            _tell(self.on_health, instances.state)
+
+    def _replace(self, servers: dict[str, Instances]) -> None:
+        """From now on these are the servers; the others may finish what they do."""
+        leaving = set(self._servers.values()) - set(servers.values())
+        self._servers = servers
+        self._compose()
+        for instances in leaving:
+            self._work.create_task(self._see_off(instances))
+
+    async def _see_off(self, instances: Instances) -> None:
+        try:
+            await instances.retire()
+        finally:
+            self._running.discard(instances)
+
+    # The book ---------------------------------------------------------------------------------------------------
+
+    async def _read(self, instances: Instances, tools: Callable[[], Sequence[JsonObject]]) -> None:
+        """Read the tools of a server and put them into the book. One server at a time: it is a matter of computing."""
+        async with self._reading:
+            spec = instances.spec
+            overrides = self._overrides.get(spec.id, {})
+            instances.listing = await asyncio.to_thread(_listing, instances, tools, overrides, self._lexicon)
+            if self._servers.get(spec.id) is instances:
+                self._compose()
+
+    async def _read_again(self, instances: Instances) -> None:
+        """Read what a server listed last as the configuration is now."""
+        if instances.listing is not None:
+            await self._read(instances, partial(_descriptors, instances))
+
+    def _compose(self) -> None:
+        """Make the book of what each server listed last, in the order of the configuration."""
+        before, servers = self.book, self._servers
+        by_server = {
+            server: each.listing.by_server[server] for server, each in servers.items() if each.listing is not None
+        }
+        named = {each.spec.namespace: server for server, each in servers.items()}
+        self.book = ToolBook(by_server, {**named, **{server: server for server in servers}})
+        for server in before.by_server.keys() | by_server.keys():
+            if before.by_server.get(server) is not by_server.get(server):
+                _tell(self.on_change, server)
+
+
+def _listing(
+    instances: Instances,
+    tools: Callable[[], Sequence[JsonObject]],
+    overrides: Mapping[str, SafetyClass],
+    lexicon: Lexicon,
+) -> ToolBook:
+    """The part of the book that is one server's; the very one from before if nothing changed."""
+    spec, before = instances.spec, instances.listing
+    now = ToolBook().with_listing(Listing(spec.id, spec.namespace, tools(), spec.trusted, overrides), lexicon)
+    return before if before is not None and before == now else now
+
+
+def _descriptors(instances: Instances) -> Sequence[JsonObject]:
+    """The tools that a server listed last."""
+    return [] if instances.listing is None else [each.descriptor for each in instances.listing]
+
+
+async def _settled(all_instances: Iterable[Instances], seconds: float) -> None:
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(seconds):
+            for instances in list(all_instances):
+                await instances.main.settled.wait()
+
+
+def _tell(listener: Callable[[_Told], None], told: _Told) -> None:
+    try:
+        listener(told)
+    except Exception as failed:  # a defect of whoever listens: the fleet goes on
+        context = {"message": "a listener failed", "exception": failed}
+        asyncio.get_running_loop().call_exception_handler(context)

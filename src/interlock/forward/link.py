@@ -8,7 +8,7 @@ and fields that we do not know survive.
 INVARIANT: a link never sends a request twice unless it knows that not one byte of the first attempt left.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -59,10 +59,27 @@ class Notification:
 
 
 Listener = Callable[[Notification], None]
+OnDown = Callable[[str], None]
+"""Who is told, with the reason, that a link has to be started anew; also when it was closed on purpose."""
+
+
+def nobody(why: str) -> None:
+    """Whoever needs not be told."""
 
 
 class Link(Protocol):
-    """A way to one upstream. All methods are called on the event loop that started it."""
+    """A way to one upstream. All methods are called on the event loop that started it.
+
+    The layer above sets `modern` and `protocol_version` when both sides have agreed; transports mirror them in headers.
+    """
+
+    modern: bool
+
+    @property
+    def protocol_version(self) -> str | None: ...
+
+    @protocol_version.setter
+    def protocol_version(self, version: str | None) -> None: ...
 
     async def start(self) -> None:
         """Open the link; raises LinkDown when that fails."""
@@ -90,6 +107,14 @@ class Link(Protocol):
         """Send a notification; raises LinkDown."""
         ...
 
+    def stderr_lines(self) -> Sequence[str]:
+        """The last lines that the upstream wrote to its stderr; none where there is no such thing."""
+        ...
+
     async def close(self) -> None:
         """Let go of everything; requests that wait get LinkDown."""
+        ...
+
+    def drop(self) -> None:
+        """Give up the other side at once, without a farewell; the link is in doubt and will be started anew."""
         ...

@@ -11,7 +11,7 @@ offer for messages outside of any request is not opened.
 import asyncio
 import base64
 import ssl
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from itertools import count
@@ -24,10 +24,10 @@ from interlock.forward.envelope import (
     request_text,
     with_progress_token,
 )
-from interlock.forward.exchange import Acceptance, Exchange
+from interlock.forward.exchange import Acceptance, Exchange, SessionGone
 from interlock.forward.http1 import field_line, is_field_value, parse_address
 from interlock.forward.http_pool import Pool
-from interlock.forward.link import Answer, BadMessage, LinkDown, LinkTimeout, Listener
+from interlock.forward.link import Answer, BadMessage, LinkDown, LinkTimeout, Listener, OnDown, nobody
 
 MAX_CONNECTIONS = 256
 ERRAND_CONNECTIONS = 8
@@ -87,6 +87,7 @@ class HttpLink:
         headers: Mapping[str, str],
         *,
         on_notification: Listener,
+        on_down: OnDown = nobody,
         tls: ssl.SSLContext | None = None,
     ) -> None:
         address = parse_address(url)
@@ -101,6 +102,7 @@ class HttpLink:
         self._post_head = b"POST %s HTTP/1.1\r\n" % target + lines + _POST_LINES
         self._delete_head = b"DELETE %s HTTP/1.1\r\n" % target + lines
         self._heard = on_notification
+        self._on_down = on_down
         self._session: str | None = None
         self._numbers = count(1)
         self._deadlines: set[asyncio.Timeout] = set()
@@ -153,6 +155,11 @@ class HttpLink:
             if exchange.sent and not modern and method != _INITIALIZE:
                 self._run_errand(cancelled_text(number), session)
             raise
+        except SessionGone as gone:
+            # Requests of a session before this one may still come home.
+            if session == self._session:
+                self._on_down(gone.why)
+            raise
         if method == _INITIALIZE and exchange.answer.error is None:
             # A session that is gone stays until here, so that every request in between hears that it is.
             self._session = exchange.new_session()
@@ -167,6 +174,9 @@ class HttpLink:
         except (LinkTimeout, BadMessage) as failed:
             raise LinkDown(str(failed), sent=True) from None
 
+    def stderr_lines(self) -> Sequence[str]:
+        return ()
+
     async def close(self) -> None:
         """Wake all who wait, end the session, and see every connection closed. The link can be started again."""
         errands, self._errands = self._errands, None
@@ -179,6 +189,9 @@ class HttpLink:
             await errands.__aexit__(None, None, None)
         await self._pool.close()
         await self._errand_pool.close()
+
+    def drop(self) -> None:
+        """There is nothing to give up: no connection outlives its exchange by long, and those under way may end."""
 
     # Messages ---------------------------------------------------------------------------------------------------
 

@@ -40,6 +40,8 @@ from interlock.forward.link import (
     LinkTimeout,
     Listener,
     Notification,
+    OnDown,
+    nobody,
 )
 from interlock.forward.reaper import Reaper
 
@@ -124,13 +126,17 @@ class StdioLink:
         *,
         on_notification: Listener,
         reaper: Reaper,
+        on_down: OnDown = nobody,
     ) -> None:
+        self.modern = False
+        self.protocol_version: str | None = None
         self.ignored = 0
         """Answers to nothing, progress of nothing, and questions to which our reply found no room."""
         self.junk = 0
         """Lines that were no JSON and were passed over."""
         self._argv, self._env, self._cwd = tuple(argv), dict(env), cwd
         self._on_notification = on_notification
+        self._on_down = on_down
         self._reaper = reaper
         self._numbers = itertools.count(1)
         # Callers may send tokens of their own, which must never be taken for ours: ours begin where nobody can guess.
@@ -183,6 +189,10 @@ class StdioLink:
     async def close(self) -> None:
         self._fail("the link was closed")
         await self._child.stop()
+
+    def drop(self) -> None:
+        self._fail("the link was given up")
+        self._child.kill()
 
     # Out --------------------------------------------------------------------------------------------------------
 
@@ -290,6 +300,7 @@ class StdioLink:
             _resolve(each.done, partial(LinkDown, why, sent=False))
         if broken:
             self._child.kill()
+        self._on_down(why)
 
     # In ---------------------------------------------------------------------------------------------------------
 

@@ -1,66 +1,112 @@
-"""One upstream: which protocol era it speaks, what tools it has, and one call to it.
+"""One upstream: which protocol era it speaks, what tools it lists, and one call to it.
 
 An upstream is asked first whether it speaks the modern protocol (`server/discover`); if it does not, the classic
-handshake follows. What era the agent speaks is not known here. Tool lists are taken page by page and bounded; an entry
-that is no tool is left out, everything else is kept exactly as it came, because the fingerprint covers all of it.
+handshake follows. What era the agent speaks is not known here. Tool lists are taken page by page and bounded in every
+direction; each entry stays the bytes that it was, because the fingerprint covers all of it and because reading ten
+thousand of them is no work for the event loop.
+
+Failures are raised, not kept: whether an upstream is well is for its supervisor to say.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from enum import StrEnum
-from typing import Any, cast
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeAlias, cast
 
 import msgspec
 
 from interlock import __version__
-from interlock.core.model import JsonObject
-from interlock.forward.link import Answer, BadMessage, Link, LinkDown, LinkTimeout, Listener, Notification
+from interlock.core.model import Json, JsonObject
+from interlock.forward.link import Answer, BadMessage, Link, LinkDown, LinkTimeout, Listener, Notification, OnDown
+from interlock.forward.pace import Pace
 
 MODERN = "2026-07-28"
 LEGACY = "2025-11-25"
 LEGACY_KNOWN = frozenset({"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"})
 MAX_TOOLS = 10_000
+MAX_PAGES = 1_000
+MAX_LISTING = 16 * 1024 * 1024
+"""How many tools, pages and bytes of a list are taken; what comes after that is not asked for."""
+MAX_DEPTH = 100
+"""A definition that is nested deeper is no tool: whoever walks through it later must not fall."""
+
+CALL_SECONDS = 120.0
+"""How long a call may take unless the operator says otherwise."""
+
 _CLIENT = {"name": "interlock", "version": __version__}
-_PROBE_SECONDS = 10.0
-_START_SECONDS = 60.0
 _META = "io.modelcontextprotocol/"
+_METHOD_NOT_FOUND = -32601
 
 
-class Health(StrEnum):
-    """How an upstream is doing."""
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Other credentials for the same server; they are put over those of the server itself."""
 
-    STARTING = "starting"
-    READY = "ready"
-    DOWN = "down"
-    STOPPED = "stopped"
+    env: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
+    headers: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
 
 
 @dataclass(frozen=True, slots=True)
 class UpstreamSpec:
-    """What the operator configured of an upstream, with references resolved. Exactly one of argv and url is set."""
+    """What the operator configured of an upstream, with references resolved. Exactly one of argv and url is set.
+
+    The parts that may hold secrets are not shown when the spec is printed.
+    """
 
     id: str
     namespace: str
-    argv: tuple[str, ...] = ()
-    url: str | None = None
-    env: dict[str, str] = field(default_factory=dict[str, str])
-    headers: dict[str, str] = field(default_factory=dict[str, str])
+    argv: tuple[str, ...] = field(default=(), repr=False)
+    url: str | None = field(default=None, repr=False)
+    env: dict[str, str] = field(default_factory=dict[str, str], repr=False)
+    headers: dict[str, str] = field(default_factory=dict[str, str], repr=False)
     cwd: str | None = None
     trusted: bool = False
-    call_seconds: float = 120.0
+    call_seconds: float = CALL_SECONDS
+    max_concurrent: int | None = None
+    scopes: Mapping[str, Scope] = field(default_factory=dict[str, Scope], repr=False)
+    per_caller: bool = False
+
+    @property
+    def transport(self) -> str:
+        return "stdio" if self.url is None else "http"
+
+    def reached_like(self, other: "UpstreamSpec") -> bool:
+        """Whether a link for the one would do for the other."""
+        mine, others = ((each.argv, each.url, each.env, each.headers, each.cwd) for each in (self, other))
+        return mine == others
+
+    def under(self, scope: Scope) -> "UpstreamSpec":
+        """The same server with other credentials."""
+        return replace(self, env={**self.env, **scope.env}, headers={**self.headers, **scope.headers})
+
+
+Connect: TypeAlias = Callable[[UpstreamSpec, Listener, OnDown], Link]
+"""Makes a link that reports notifications, and its own end, to whoever is given; raises ValueError."""
 
 
 class Upstream:
-    """One upstream behind a link. `open_link` makes a new link that reports notifications to the given listener."""
+    """One session with a server. It can be started again after it was lost."""
 
-    def __init__(self, spec: UpstreamSpec, open_link: Callable[[Listener], Link]) -> None:
+    def __init__(
+        self,
+        spec: UpstreamSpec,
+        connect: Connect,
+        pace: Pace,
+        *,
+        on_lost: OnDown,
+        on_tools_changed: Callable[[], None],
+    ) -> None:
         self.spec = spec
-        self.health = Health.STOPPED
-        self.problem = ""
-        self.tools: Sequence[JsonObject] = ()
         self.protocol_version = ""
-        self._link = open_link(self._heard)
-        self._on_change: Callable[[], None] = lambda: None
+        self.lost = "it is not started"
+        """Why the link has to be started anew; empty while it has not."""
+        self._connect = connect
+        self._pace = pace
+        self._on_lost = on_lost
+        self._on_tools_changed = on_tools_changed
+        self._link: Link | None = None
+        self._spoke_legacy = False
+        self._last_words: Sequence[str] = ()
 
     @property
     def modern(self) -> bool:
@@ -68,71 +114,107 @@ class Upstream:
 
     @property
     def link(self) -> Link:
+        """The link, made when it is first needed."""
+        if self._link is None:
+            try:
+                self._link = self._connect(self.spec, self._heard, self._gone)
+            except ValueError as unusable:
+                raise LinkDown(str(unusable), sent=False) from None
         return self._link
 
-    def on_tools_changed(self, tell: Callable[[], None]) -> None:
-        """Say whom to tell when the upstream announces that its tools changed."""
-        self._on_change = tell
+    def logs(self) -> Sequence[str]:
+        """What it last wrote to its stderr, the process before this one included."""
+        return () if self._link is None else (*self._last_words, *self._link.stderr_lines())
 
     def _heard(self, notification: Notification) -> None:
         if notification.method == "notifications/tools/list_changed":
-            self._on_change()
+            self._on_tools_changed()
+
+    def _gone(self, why: str) -> None:
+        self.lost = why
+        self._on_lost(why)
 
     async def start(self) -> None:
-        """Open the link, agree on an era, list the tools. A failure is kept as health, not raised."""
-        self.health = Health.STARTING
-        try:
-            await self._link.start()
-            await self._negotiate()
-            await self.refresh()
-        except (LinkDown, LinkTimeout, BadMessage) as failed:
-            self.health, self.problem = Health.DOWN, str(failed) or type(failed).__name__
-        else:
-            self.health, self.problem = Health.READY, ""
+        """Open the link and agree on an era; raises LinkDown, LinkTimeout or BadMessage."""
+        link = self.link
+        self._last_words = link.stderr_lines() or self._last_words
+        await self._open()
+        await self._negotiate()
 
     async def close(self) -> None:
-        self.health = Health.STOPPED
-        await self._link.close()
+        if self._link is not None:
+            await self._link.close()
 
-    async def call(self, tool: str, arguments: bytes, listener: Listener | None = None) -> Answer:
+    def drop(self) -> None:
+        """Let go of it at once, without a farewell."""
+        if self._link is not None:
+            self._link.drop()
+
+    async def call(self, tool: str, arguments: bytes, seconds: float, listener: Listener | None = None) -> Answer:
         """Call a tool; the arguments go out exactly as given."""
-        if self.health is not Health.READY:
-            raise LinkDown(self.problem or f"it is {self.health.value}", sent=False)
         name = msgspec.json.encode(tool)
         params = b'{"name":' + name + b',"arguments":' + arguments + self._envelope(b",") + b"}"
-        return await self._link.request(
-            "tools/call", params, seconds=self.spec.call_seconds, name=tool, listener=listener
-        )
+        return await self.link.request("tools/call", params, seconds=seconds, name=tool, listener=listener)
 
-    async def refresh(self) -> None:
-        """List the tools anew."""
-        listed: list[JsonObject] = []
-        cursor: str | None = None
-        while True:
-            page = await self._ask("tools/list", {} if cursor is None else {"cursor": cursor})
-            tools = page.get("tools")
-            listed += [tool for tool in cast("list[Any]", tools) if _is_tool(tool)] if isinstance(tools, list) else []
-            following = page.get("nextCursor")
-            if not isinstance(following, str) or following == cursor or len(listed) > MAX_TOOLS:
+    async def probe(self) -> None:
+        """Ask for a sign of life: any answer will do. Raises what a request raises."""
+        method = "server/discover" if self.modern else "ping"
+        await self.link.request(method, self._params({}), seconds=self._pace.probe)
+
+    async def list_tools(self) -> tuple[bytes, ...]:
+        """The JSON texts of all tools, in the order of the upstream."""
+        listed: list[bytes] = []
+        size, cursor = 0, None
+        deadline = asyncio.get_running_loop().time() + self._pace.listing
+        for _ in range(MAX_PAGES):
+            page = await self._page(cursor, deadline)
+            listed += map(bytes, page.tools)
+            size += sum(map(len, page.tools))
+            if page.nextCursor in (None, cursor) or size > MAX_LISTING or len(listed) > MAX_TOOLS:
                 break
-            cursor = following
-        self.tools = listed[:MAX_TOOLS]
+            cursor = page.nextCursor
+        return tuple(listed[:MAX_TOOLS])
+
+    async def _page(self, cursor: str | None, deadline: float) -> "_Page":
+        seconds = deadline - asyncio.get_running_loop().time()
+        if seconds <= 0:
+            raise LinkTimeout(f"it has not listed all of its tools within {self._pace.listing:g} s")
+        params = self._params({} if cursor is None else {"cursor": cursor})
+        answer = await self.link.request("tools/list", params, seconds=seconds)
+        if answer.error is not None:
+            if answer.error.code == _METHOD_NOT_FOUND:
+                return _Page()  # it has resources or prompts only
+            raise LinkDown(f"tools/list was refused: {answer.error.message}", sent=True)
+        try:
+            return _PAGE.decode(answer.result)
+        except (msgspec.MsgspecError, RecursionError):
+            raise BadMessage("its list of tools is not in the form of one") from None
 
     # Agreeing on an era -----------------------------------------------------------------------------------------
 
+    async def _open(self) -> None:
+        await self.link.start()
+        self.lost = ""
+
     async def _negotiate(self) -> None:
-        if not await self._discovered():
+        # Whoever spoke the classic protocol the last time is not asked again: some do not answer what they do not
+        # know, and then it takes long. If it has changed its mind, the attempt after this one finds out.
+        asked_before, self._spoke_legacy = self._spoke_legacy, False
+        if asked_before or not await self._discovered():
             await self._initialize()
+            self._spoke_legacy = True
 
     async def _discovered(self) -> bool:
         self._speak(MODERN)
         try:
-            answer = await self._link.request("server/discover", self._params({}), seconds=_PROBE_SECONDS)
-        except (LinkTimeout, BadMessage):
+            answer = await self.link.request("server/discover", self._params({}), seconds=self._pace.discover)
+        except LinkTimeout:
             return False
-        except LinkDown as down:
-            if not down.sent:
+        except (LinkDown, BadMessage) as failed:
+            if isinstance(failed, LinkDown) and not failed.sent:
                 raise
+            # Some old servers die of a method that they do not know: the handshake needs a new one.
+            await self._open()
             return False
         found = _decoded(answer.result) if answer.error is None else {}
         versions = found.get("supportedVersions")
@@ -141,29 +223,22 @@ class Upstream:
     async def _initialize(self) -> None:
         self._speak("")
         asked = {"protocolVersion": LEGACY, "capabilities": {}, "clientInfo": _CLIENT}
-        answer = await self._link.request("initialize", msgspec.json.encode(asked), seconds=_START_SECONDS)
+        params = msgspec.json.encode(asked)
+        answer = await self.link.request("initialize", params, seconds=self._pace.handshake)
         if answer.error is not None:
             raise LinkDown(f"initialize was refused: {answer.error.message}", sent=True)
         version = _decoded(answer.result).get("protocolVersion")
         if version not in LEGACY_KNOWN:
             raise LinkDown(f"it speaks protocol {version!r}, which we do not", sent=True)
         self._speak(str(version))
-        await self._link.notify("notifications/initialized", b"{}")
+        await self.link.notify("notifications/initialized", b"{}")
 
     def _speak(self, version: str) -> None:
         """Take up a protocol version; links that mirror it in headers are told."""
         self.protocol_version = version
-        for name, value in (("protocol_version", version or None), ("modern", version == MODERN)):
-            if hasattr(self._link, name):
-                setattr(self._link, name, value)
+        self.link.protocol_version, self.link.modern = version or None, version == MODERN
 
     # Messages ---------------------------------------------------------------------------------------------------
-
-    async def _ask(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
-        answer = await self._link.request(method, self._params(params), seconds=_START_SECONDS)
-        if answer.error is not None:
-            raise LinkDown(f"{method} was refused: {answer.error.message}", sent=True)
-        return _decoded(answer.result)
 
     def _params(self, params: dict[str, Any]) -> bytes:
         body = msgspec.json.encode(params)
@@ -183,6 +258,36 @@ _MODERN_META = b'"_meta":' + msgspec.json.encode(
 )
 
 
+class _Page(msgspec.Struct):
+    """One page of a list of tools."""
+
+    tools: list[msgspec.Raw] = []
+    nextCursor: str | None = None  # noqa: N815 (its name on the wire)
+
+
+_PAGE = msgspec.json.Decoder(_Page)
+
+
+def read_tools(texts: Sequence[bytes]) -> list[JsonObject]:
+    """The tools in a list; an entry that is none is left out."""
+    return [tool for tool in map(_tool, texts) if tool is not None]
+
+
+def _tool(text: bytes) -> JsonObject | None:
+    try:
+        value = msgspec.json.decode(text)
+    except (msgspec.MsgspecError, RecursionError):
+        return None
+    if not isinstance(value, dict) or not isinstance(cast("dict[str, Any]", value).get("name"), str):
+        return None
+    return cast("JsonObject", value) if _is_shallow(cast("JsonObject", value), MAX_DEPTH) else None
+
+
+def _is_shallow(value: Json, depth: int) -> bool:
+    inside = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return depth > 0 and all(_is_shallow(each, depth - 1) for each in inside)
+
+
 def _decoded(result: bytes) -> dict[str, Any]:
     try:
         value = msgspec.json.decode(result)
@@ -191,7 +296,3 @@ def _decoded(result: bytes) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise BadMessage("an answer is no JSON object")
     return cast("dict[str, Any]", value)
-
-
-def _is_tool(value: object) -> bool:
-    return isinstance(value, dict) and isinstance(cast("dict[str, Any]", value).get("name"), str)

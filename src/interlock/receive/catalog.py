@@ -12,10 +12,9 @@ from typing import Any
 
 from interlock import errors
 from interlock.core.canonical import RESERVED_ARGUMENTS, argument_digest
-from interlock.core.decide import in_scope
 from interlock.core.intent import read_declaration
-from interlock.core.model import Call, Caller, Declaration, Json, JsonObject, Standing, Variant
-from interlock.core.toolbook import ListedTool, ToolBook
+from interlock.core.model import Call, Caller, Declaration, Json, JsonObject, Variant
+from interlock.core.toolbook import ListedTool, ToolBook, may_know
 from interlock.core.words import words_of
 from interlock.errors import Reason
 from interlock.receive.decode import Undecodable, decode_json
@@ -71,7 +70,7 @@ class Catalog:
         if self.expose is Expose.SEARCH:
             return errors.NOT_EXPOSED(tool=name)
         server, tool = self._split(name, book)
-        return _call(caller, server, tool, params, Variant.DIRECT, Declaration(reason=params.get("_justification")))
+        return call_of(caller, server, tool, params, Variant.DIRECT, Declaration(reason=params.get("_justification")))
 
     def _split(self, name: str, book: ToolBook) -> tuple[str, str]:
         if self.namespacing or len(book.by_server) != 1:
@@ -81,11 +80,7 @@ class Catalog:
 
 def visible(caller: Caller, book: ToolBook) -> list[ListedTool]:
     """The tools that a caller may know of."""
-    return [
-        each
-        for each in book
-        if each.tool.standing is not Standing.CHANGED and in_scope(caller, each.tool.server, each.tool.name)
-    ]
+    return [each for each in book if may_know(caller, each)]
 
 
 def _variant_call(variant: Variant, params: JsonObject, caller: Caller, book: ToolBook) -> Call | Reason:
@@ -96,7 +91,7 @@ def _variant_call(variant: Variant, params: JsonObject, caller: Caller, book: To
     if isinstance(arguments, Reason):
         return arguments
     server, tool = book.split(name)
-    return _call(caller, server, tool, arguments, variant, read_declaration(params))
+    return call_of(caller, server, tool, arguments, variant, read_declaration(params))
 
 
 def _arguments(params: JsonObject) -> JsonObject | Reason:
@@ -113,9 +108,10 @@ def _arguments(params: JsonObject) -> JsonObject | Reason:
     return given
 
 
-def _call(
+def call_of(
     caller: Caller, server: str, tool: str, arguments: JsonObject, variant: Variant, declaration: Declaration
 ) -> Call:
+    """The call of a tool, from its arguments as they came."""
     # INVARIANT: nothing of ours reaches the upstream; reserved arguments end here.
     sent = {key: value for key, value in arguments.items() if key not in RESERVED_ARGUMENTS}
     return Call(caller, server, tool, sent, argument_digest(sent), variant, declaration)

@@ -7,7 +7,6 @@ answer; none of it reaches the lane, the SDK or the record.
 
 import asyncio
 from collections.abc import Iterable
-from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from starlette.types import Receive, Scope, Send
@@ -18,12 +17,13 @@ READ_SECONDS = 30.0
 MAX_BODY = 4 * 1024 * 1024
 
 
-@dataclass(frozen=True, slots=True)
 class Refused(Exception):
     """A request that is refused at the edge."""
 
-    status: int
-    why: str
+    def __init__(self, status: int, why: str) -> None:
+        super().__init__(why)
+        self.status = status
+        self.why = why
 
 
 def headers_of(scope: Scope) -> dict[str, str]:
@@ -40,10 +40,10 @@ def only_once(scope: Scope, names: Iterable[str]) -> None:
 
 
 class Edge:
-    """Checks of one listening address."""
+    """Checks of one listening address. `hosts` None serves any name: only where a token is needed on every route."""
 
-    def __init__(self, hosts: Iterable[str], origins: Iterable[str] = (), max_body: int = MAX_BODY) -> None:
-        self._hosts = frozenset(hosts)
+    def __init__(self, hosts: Iterable[str] | None, origins: Iterable[str] = (), max_body: int = MAX_BODY) -> None:
+        self._hosts = None if hosts is None else frozenset(hosts)
         self._origins = frozenset(origins)
         self._max_body = max_body
 
@@ -51,16 +51,20 @@ class Edge:
         """Check Host and Origin and return the headers, or raise Refused."""
         only_once(scope, ("host", "origin", "authorization", "content-length", "mcp-session-id"))
         headers = headers_of(scope)
-        if headers.get("host") not in self._hosts:
+        host = headers.get("host")
+        if host is None or (self._hosts is not None and host not in self._hosts):
             raise Refused(421, "This host name is not served here.")
         origin = headers.get("origin")
-        if origin is not None and origin not in self._origins and not self._is_own(origin):
+        if origin is not None and origin not in self._origins and not self._is_own(origin, host):
             raise Refused(403, "Requests from this origin are not accepted.")
         return headers
 
-    def _is_own(self, origin: str) -> bool:
-        parts = urlsplit(origin)
-        return parts.scheme in ("http", "https") and parts.netloc in self._hosts
+    def _is_own(self, origin: str, host: str) -> bool:
+        try:
+            parts = urlsplit(origin)
+        except ValueError:
+            return False
+        return parts.scheme in ("http", "https") and parts.netloc in (self._hosts or (host,))
 
     async def body(self, headers: dict[str, str], receive: Receive) -> bytes:
         """The whole body, or Refused when it is too long or too slow."""
@@ -91,10 +95,19 @@ class Edge:
                 return parts[0] if len(parts) == 1 else b"".join(parts)
 
 
-def own_hosts(host: str, port: int) -> tuple[str, ...]:
-    """The Host values under which a loopback address is reached."""
-    names = {host, "127.0.0.1", "localhost", "[::1]"} if host in ("127.0.0.1", "localhost", "::1") else {host}
-    return tuple(f"{name}:{port}" for name in names) + (tuple(names) if port in (80, 443) else ())
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
+
+
+def own_hosts(host: str, port: int) -> tuple[str, ...] | None:
+    """The Host values under which a loopback address is reached; None, which is any, for other addresses.
+
+    A web page can make a browser send requests to this machine under a name of its own. What it cannot send is a
+    token, and beyond loopback there is no route without one, so names need not be known there.
+    """
+    if host not in LOOPBACK:
+        return None
+    names = ("127.0.0.1", "localhost", "[::1]")
+    return tuple(f"{name}:{port}" for name in names) + (names if port in (80, 443) else ())
 
 
 async def send_refusal(send: Send, refused: Refused) -> None:

@@ -27,10 +27,13 @@ from interlock.receive.identify import Callers, Principal
 from interlock.receive.lane import Context, Lane
 from interlock.receive.server import CALLER_KEY, Rest
 from interlock.receive.sessions import Session, Sessions
+from interlock.receive.workspaces import Workspaces
 from interlock.record import Origin
 
 MODERN_VERSION = "2026-07-28"
 CANCELLED = -32000
+IDLE_SECONDS = 30 * 60
+REAP_SECONDS = 60
 _META = "io.modelcontextprotocol/"
 
 
@@ -49,9 +52,18 @@ class _Incoming:
 class Face:
     """The app behind `/mcp`."""
 
-    def __init__(self, edge: Edge, callers: Callers, sessions: Sessions, lane: Lane, rest: Rest) -> None:
+    def __init__(
+        self,
+        edge: Edge,
+        callers: Callers,
+        sessions: Sessions,
+        lane: Lane,
+        rest: Rest,
+        workspaces: Workspaces | None = None,
+    ) -> None:
         self._edge = edge
         self._callers = callers
+        self._workspaces = workspaces or Workspaces()
         self._sessions = sessions
         self._lane = lane
         self._sdk = rest.asgi()
@@ -63,7 +75,9 @@ class Face:
         """The lifespan: the SDK's session manager, and the task group for what runs beside a call."""
         async with self._rest.server.session_manager.run(), asyncio.TaskGroup() as side:
             self._side = side
+            reaper = side.create_task(self._reap())
             yield
+            reaper.cancel()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
@@ -80,6 +94,7 @@ class Face:
             raise Refused(401, f"{principal.text} {principal.fix}")
         if "agent" not in principal.roles:
             raise Refused(403, "This token is not one of an agent.")
+        principal = self._workspaces.place(principal, headers, self._callers)
         scope[CALLER_KEY] = principal.as_caller()
         incoming = _Incoming(scope, receive, send, headers, principal, self._session(headers, principal))
         if scope["method"] == "POST":
@@ -126,11 +141,33 @@ class Face:
 
     async def _pass_on(self, incoming: _Incoming) -> None:
         session = incoming.session
-        if incoming.scope["method"] == "DELETE" and session is not None:
+        if session is None:
+            await self._sdk(incoming.scope, incoming.receive, incoming.send)
+            return
+        if incoming.scope["method"] == "DELETE":
             self._sessions.closed(session.id)
             for cancel in list(session.running.values()):
                 cancel()
-        await self._sdk(incoming.scope, incoming.receive, incoming.send)
+        session.streams += 1
+        try:
+            await self._sdk(incoming.scope, incoming.receive, incoming.send)
+        finally:
+            session.streams -= 1
+            self._sessions.touch(session)
+
+    async def _reap(self) -> None:
+        """Now and then end the sessions that nobody uses."""
+        while True:
+            await asyncio.sleep(REAP_SECONDS)
+            await self.end_idle()
+
+    async def end_idle(self) -> int:
+        """End the sessions that were idle for too long, as their clients would have; returns how many."""
+        ended = [each.id for each in self._sessions.idle_for(IDLE_SECONDS)]
+        for session_id in ended:
+            self._sessions.closed(session_id)
+            await self._sdk(_delete(session_id), _no_more, _nobody)
+        return len(ended)
 
     # Calls ------------------------------------------------------------------------------------------------------
 
@@ -153,6 +190,7 @@ class Face:
         finally:
             if session is not None:
                 session.running.pop(request.id, None)
+                self._sessions.touch(session)
 
 
 def _cancel(session: Session | None, message: Notice) -> None:
@@ -186,6 +224,32 @@ def _origin(request: Request, session: Session | None, *, modern: bool) -> Origi
 def _client_name(info: object) -> str | None:
     name = info.get("name") if isinstance(info, dict) else None  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
     return name[:200] if isinstance(name, str) else None
+
+
+def _delete(session_id: str) -> Scope:
+    """The request with which a client ends its session."""
+    return {
+        "type": "http",
+        "asgi": {"version": "3.0"},
+        "http_version": "1.1",
+        "method": "DELETE",
+        "scheme": "http",
+        "path": "/mcp",
+        "raw_path": b"/mcp",
+        "query_string": b"",
+        "root_path": "",
+        "headers": [(b"host", b"127.0.0.1"), (b"mcp-session-id", session_id.encode("latin-1"))],
+        "client": None,
+        "server": None,
+    }
+
+
+async def _no_more() -> AsgiMessage:
+    return {"type": "http.request", "body": b"", "more_body": False}
+
+
+async def _nobody(event: AsgiMessage) -> None:
+    """Takes an answer that nobody reads."""
 
 
 def _replay(body: bytes, receive: Receive) -> Receive:

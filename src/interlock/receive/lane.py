@@ -60,17 +60,17 @@ class Lane:
 
     def _local(self, resolved: Search | Reason, name: str, context: Context) -> dict[str, Any]:
         if isinstance(resolved, Reason):
-            return replies.refusal_result(resolved, name)
+            return replies.refusal_result(resolved)
         found = search(resolved.params, context.caller, self._pipeline.book)
         if isinstance(found, Reason):
-            return replies.refusal_result(found, name)
+            return replies.refusal_result(found)
         return replies.text_result(msgspec.json.encode(found).decode(), found)
 
 
 def _answer(request: Request, reply: Reply, call: Call, context: Context) -> bytes:
     if reply.refusal is not None or reply.answer is None:
         reason = reply.refusal or Reason("no answer")
-        refused = msgspec.json.encode(replies.refusal_result(reason, call.shown))
+        refused = msgspec.json.encode(replies.refusal_result(reason))
         return replies.response(request.id, replies.for_era(refused, modern=context.modern))
     error = reply.answer.error
     if error is not None:

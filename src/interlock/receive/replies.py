@@ -10,12 +10,11 @@ from typing import Any
 import msgspec
 
 from interlock import __version__
-from interlock.errors import UNKNOWN_TOOL, Code, Reason
+from interlock.errors import Reason
 from interlock.receive.decode import RequestId
 
 SERVER_INFO_KEY = "io.modelcontextprotocol/serverInfo"
 _SERVER_INFO = {"name": "interlock", "version": __version__}
-_SHOWN_AS_UNKNOWN = frozenset({Code.OUT_OF_SCOPE})
 
 
 def text_result(text: str, structured: dict[str, Any] | None = None, *, is_error: bool = False) -> dict[str, Any]:
@@ -26,10 +25,8 @@ def text_result(text: str, structured: dict[str, Any] | None = None, *, is_error
     return {**result, "isError": is_error}
 
 
-def refusal_result(reason: Reason, tool: str) -> dict[str, Any]:
-    """The tool result of a refusal. Out of scope answers exactly like unknown."""
-    if reason.code in _SHOWN_AS_UNKNOWN:
-        reason = UNKNOWN_TOOL(tool=tool, suggestion="")
+def refusal_result(reason: Reason) -> dict[str, Any]:
+    """The tool result of a refusal."""
     said = {"code": reason.code, "message": reason.text, "fix": reason.fix}
     return text_result(f"{reason.text}\n{reason.fix}".strip(), said, is_error=True)
 

@@ -5,7 +5,7 @@ see the calls that our lane serves. So here it is remembered whose session it is
 used by another principal answers exactly like one that does not exist.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from interlock.clock import Clock
@@ -23,6 +23,8 @@ class Session:
     used_at: Micros
     running: dict[RequestId, Callable[[], None]] = field(default_factory=dict[RequestId, Callable[[], None]])
     """How to cancel each call that is under way."""
+    streams: int = 0
+    """How many streams its client keeps open."""
 
 
 class Sessions:
@@ -46,6 +48,15 @@ class Sessions:
     def closed(self, session_id: str) -> Session | None:
         return self._by_id.pop(session_id, None)
 
-    def idle_since(self, before: Micros) -> Iterator[Session]:
-        """Sessions that nobody used since then and in which nothing runs."""
-        return (each for each in list(self._by_id.values()) if each.used_at < before and not each.running)
+    def touch(self, session: Session) -> None:
+        """Count a session as used just now."""
+        session.used_at = self._clock.now()
+
+    def idle_for(self, seconds: int) -> list[Session]:
+        """Sessions that nobody used for so long, in which nothing runs and to which nobody listens."""
+        before = self._clock.now() - seconds * 1_000_000
+        quiet = (each for each in self._by_id.values() if not each.running and not each.streams)
+        return [each for each in quiet if each.used_at < before]
+
+    def __len__(self) -> int:
+        return len(self._by_id)

@@ -1,0 +1,151 @@
+"""What finding a tool costs, and how often the right one is found.
+
+`python bench/search.py [FOLDER]` searches 100, 1,000 and 10,000 made-up tools on up to 100 servers, asking for them in
+other words than their names. The questions of `tests/data/questions.tsv` are asked over the names and parameters of
+real tools; with a folder of saved tools/list answers in JSON files, over those as well, with their descriptions.
+
+Times are processor time of the thread that answers, because nothing here waits; the rounds of the sizes are
+interleaved. Goals: p99 at most 2 ms with 10,000 tools, one server of 100 renewed within 50 ms; hit@1 at least 90 % and
+hit@5 at least 99 % over made-up tools, hit@5 at least 90 % over real ones.
+"""
+
+import gc
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent.parent))
+
+from bench.lexicon import from_folder
+from interlock.core.decide import in_scope
+from interlock.core.model import Caller, Scope, Standing
+from interlock.core.toolbook import ListedTool, Listing, ToolBook
+from interlock.receive.search import ToolIndex
+from tests.receive.catalogues import (
+    Made,
+    book_of,
+    hit_rates,
+    made_listings,
+    made_tools,
+    real_listings,
+    real_questions,
+)
+
+SIZES = (100, 1_000, 10_000)
+ASKED, ROUNDS = 2_000, 20
+P99_GOAL, UPDATE_GOAL = 2e-3, 50e-3
+FREE, SCOPED = Caller("free"), Caller("scoped", scope=Scope(servers=("north*", "s*"), tools=("*",)))
+
+
+@dataclass
+class Catalogue:
+    made: list[Made]
+    book: ToolBook
+    index: ToolIndex = field(default_factory=ToolIndex)
+    filled: float = 0.0
+    renewed: list[float] = field(default_factory=list[float])
+    taken: dict[str, list[float]] = field(default_factory=dict[str, list[float]])
+
+
+def cost(work: Callable[[], object]) -> float:
+    began = time.thread_time()
+    work()
+    return time.thread_time() - began
+
+
+def reachable(caller: Caller) -> Callable[[ListedTool], bool]:
+    """The same question that retrieve_tools asks of each tool."""
+    return lambda each: (
+        each.tool.standing is not Standing.CHANGED and in_scope(caller, each.tool.server, each.tool.name)
+    )
+
+
+def filled(count: int) -> Catalogue:
+    made = made_tools(count)
+    catalogue = Catalogue(made, book_of(made_listings(made)))
+    catalogue.filled = cost(lambda: catalogue.index.update(catalogue.book))
+    return catalogue
+
+
+def renew(catalogue: Catalogue, number: int) -> float:
+    """One server lists its tools anew, one of them changed and one new."""
+    servers = list(catalogue.book.by_server)
+    server = servers[number % len(servers)]
+    tools = [each.descriptor for each in catalogue.book.by_server[server].values()]
+    changed = {**tools[0], "description": f"Now in its version {number}."}
+    listing = Listing(server, server, [changed, *tools[1:], {"name": f"brand_new_{number}"}])
+    catalogue.book = catalogue.book.with_listing(listing)
+    return cost(lambda: catalogue.index.update(catalogue.book))
+
+
+def measure(catalogues: list[Catalogue]) -> None:
+    gc.collect()
+    gc.disable()
+    share = ASKED // ROUNDS
+    for number in range(ROUNDS):
+        for each in catalogues:
+            each.renewed.append(renew(each, number))
+            texts = [each.made[at % len(each.made)].question.text for at in range(number * share, (number + 1) * share)]
+            for caller in (FREE, SCOPED):
+                wanted = reachable(caller)
+                taken = [cost(lambda text=text: each.index.find(text, 15, wanted)) for text in texts]
+                each.taken.setdefault(caller.name, []).extend(taken)
+    gc.enable()
+
+
+def p99(taken: list[float]) -> float:
+    return statistics.quantiles(taken, n=100)[98]
+
+
+def times() -> bool:
+    catalogues = [filled(count) for count in SIZES]
+    measure(catalogues)
+    print(f"search: {ASKED} questions each, interleaved; times in ms of processor time")
+    print("    tools  servers     fill  renew one   find median      p99   for a scoped caller      p99")
+    for each in catalogues:
+        free, scoped = each.taken[FREE.name], each.taken[SCOPED.name]
+        middle, narrow = statistics.median(free), statistics.median(scoped)
+        print(
+            f"  {len(each.made):7,}  {len(each.book.by_server):7}  {each.filled * 1e3:7.1f}  "
+            f"{statistics.median(each.renewed) * 1e3:9.2f}   {middle * 1e3:11.3f}  {p99(free) * 1e3:7.3f}   "
+            f"{narrow * 1e3:19.3f}  {p99(scoped) * 1e3:7.3f}"
+        )
+    slowest, renewed = p99(catalogues[-1].taken[FREE.name]), statistics.median(catalogues[-1].renewed)
+    reached = slowest <= P99_GOAL and renewed <= UPDATE_GOAL
+    print(f"  goal {_word(reached)} (p99 at most {P99_GOAL * 1e3:g} ms, renewing at most {UPDATE_GOAL * 1e3:g} ms)")
+    return reached
+
+
+def quality(folder: Path | None) -> bool:
+    made = {f"{count:,} made-up tools": made_tools(count) for count in (2_000, 10_000)}
+    cases = [
+        (name, made_listings(each), [one.question for one in each[:2_000]], 0.9, 0.99) for name, each in made.items()
+    ]
+    cases.append(("real tools, names and parameters", real_listings(), real_questions(), 0.0, 0.9))
+    if folder is not None:
+        cases.append((f"real tools of {folder.name}", from_folder(folder), real_questions(), 0.0, 0.9))
+    reached = True
+    for name, listings, asked, first_goal, five_goal in cases:
+        index = ToolIndex()
+        index.update(book_of(listings))
+        first, five = hit_rates(index, asked)
+        met = first >= first_goal and five >= five_goal
+        reached = reached and met
+        print(f"  {name:34} {len(asked):5} questions   hit@1 {first:6.1%}   hit@5 {five:6.1%}   goal {_word(met)}")
+    return reached
+
+
+def _word(reached: bool) -> str:
+    return "reached" if reached else "MISSED"
+
+
+def main() -> int:
+    reached = [times(), quality(Path(sys.argv[1]) if len(sys.argv) > 1 else None)]
+    return 0 if all(reached) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,261 @@
+"""Reaching the gateway from the command line: the one that runs on the data folder, or one started for the occasion.
+
+Every verb that looks at a gateway, or acts through it, asks over the REST face with the operator's credential. So a
+verb is written once, sees what everybody else sees, and passes the same checks, whether a gateway runs or not.
+
+The credential goes only to an address that the holder of the folder announced. This module refuses to guess one, and
+to take what answers there for a gateway unless it speaks like one.
+"""
+
+import asyncio
+import contextlib
+import importlib
+import json
+import os
+import socket
+import sys
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from typing import TYPE_CHECKING, Any, cast
+from urllib.parse import quote, urlencode, urlsplit
+
+from interlock import errors
+from interlock.cli.command import Values
+from interlock.cli.inputs import bad, load_config
+from interlock.cli.render import counted, note
+from interlock.core.model import Json
+from interlock.errors import Code, Exit, InterlockError, Reason
+from interlock.receive.reach import Ask, OwnReach, Reach, RemoteReach, Unreachable
+from interlock.store.folder import LOCK, DataFolder, FolderBusy, Hold
+
+if TYPE_CHECKING:
+    from interlock.app import Gateway
+    from interlock.config.load import Config
+
+PATIENCE = 30.0
+"""How many seconds a verb waits for another one that works in the folder."""
+_PAUSE = 0.05
+SERVER_SECONDS = 60.0
+"""How many seconds the servers of a gateway that was started for one verb may take."""
+API = "/api/v1"
+
+
+def folder_of(values: Values) -> DataFolder:
+    from interlock.config.places import data_dir
+
+    return DataFolder(data_dir(values.data_dir, os.environ))
+
+
+@contextlib.asynccontextmanager
+async def reaching(values: Values, *, servers: bool, listen: bool = False) -> AsyncGenerator[Reach]:
+    """A way to the gateway of the data folder.
+
+    If none runs, one is started here: with its servers or without, and with a door for other processes if it is to
+    stay (`listen`).
+    """
+    folder = folder_of(values)
+    address = None
+    with contextlib.suppress(FolderBusy):
+        address = running_at(folder)
+    if address is not None:
+        yield remote(address)
+        return
+    # A gateway of our own takes a while to load. That comes before the folder is held, so that others wait less.
+    importlib.import_module("interlock.app")
+    async with contextlib.AsyncExitStack() as stack:
+        held = await _hold_or_reach(stack, folder)
+        if isinstance(held, Hold):
+            yield await stack.enter_async_context(_own(values, held, servers=servers, listen=listen))
+        else:
+            yield held
+
+
+async def _hold_or_reach(stack: contextlib.AsyncExitStack, folder: DataFolder) -> Hold | RemoteReach:
+    """The right to work in the folder, or a way to whoever has it."""
+    deadline = asyncio.get_running_loop().time() + PATIENCE
+    while True:
+        try:
+            return stack.enter_context(folder.hold())
+        except FolderBusy as busy:
+            if busy.address is not None:
+                return remote(busy.address)
+        except OSError as failed:
+            raise unusable(folder, failed) from None
+        # Another command works here and will be done in a moment: it has no door, because it does not stay.
+        if asyncio.get_running_loop().time() > deadline:
+            raise InterlockError(errors.FOLDER_BUSY(folder=folder.path))
+        await asyncio.sleep(_PAUSE)
+
+
+def remote(address: str) -> RemoteReach:
+    """The way to a gateway that listens on an address, given as `http://host:port`."""
+    parts = urlsplit(address)
+    return RemoteReach(parts.hostname or "127.0.0.1", parts.port or 80)
+
+
+def unusable(folder: DataFolder, failed: OSError) -> InterlockError:
+    return bad(f"{folder.path}: {failed.strerror}", "Choose a folder of yours with --data-dir.")
+
+
+def running_at(folder: DataFolder) -> str | None:
+    """Where the gateway of a folder listens, or None. Looking starts nothing and makes nothing; raises FolderBusy(None)
+    when somebody works there and does not listen."""
+    # A folder without a lock file was never worked in; holding it would make it.
+    if not os.path.lexists(folder.path / LOCK):
+        return None
+    try:
+        with folder.hold():
+            return None
+    except FolderBusy as busy:
+        if busy.address is None:
+            raise
+        return busy.address
+    except OSError as failed:
+        raise unusable(folder, failed) from None
+
+
+@contextlib.asynccontextmanager
+async def _own(values: Values, hold: Hold, *, servers: bool, listen: bool) -> AsyncGenerator[Reach]:
+    from interlock.app import asgi, listening
+    from interlock.config.load import with_listen
+
+    with contextlib.closing(bind("127.0.0.1", 0)) as listener:
+        config = with_listen(load_config(values), "127.0.0.1", listener.getsockname()[1])
+        async with contextlib.AsyncExitStack() as stack:
+            gateway = await _started(stack, config, hold, servers=servers)
+            if listen:
+                await stack.enter_async_context(listening(gateway, listener, hold))
+            else:
+                # Whoever stays can wait for a server when it is needed; a verb asks once, so it waits for all of them.
+                await gateway.fleet.settled(SERVER_SECONDS)
+            listened = config.settings.listen
+            yield OwnReach(asgi(gateway), f"{listened.host}:{listened.port}")
+
+
+async def _started(stack: contextlib.AsyncExitStack, config: "Config", hold: Hold, *, servers: bool) -> "Gateway":
+    from interlock.app import running_gateway
+    from interlock.store.protocol import StoreUnavailable
+
+    configured = config.settings.servers
+    # Without any there is the sample.
+    starting = sum(each.enabled for each in configured.values()) if configured else 1
+    if servers and starting and sys.stderr.isatty():
+        note(f"Starting {counted(starting, 'server')}…")
+    try:
+        return await stack.enter_async_context(running_gateway(config, hold, servers=servers))
+    except StoreUnavailable as failed:
+        raise InterlockError(errors.STORE_UNUSABLE(folder=hold.folder.path, problem=failed)) from None
+
+
+def bind(host: str, port: int) -> socket.socket:
+    """A socket on an address, or an error that says what to do."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    # Named as TCP, so that the event loop sends small answers at once: it looks at this to turn Nagle's delay off.
+    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((host, port))
+    except OSError as failed:
+        listener.close()
+        raise bad(f"cannot listen on {host}:{port}: {failed.strerror}", "Choose another with --port.") from None
+    return listener
+
+
+# REST -----------------------------------------------------------------------------------------------------------
+
+
+class Api:
+    """The REST face, asked as the operator."""
+
+    def __init__(self, reach: Reach, credential: str) -> None:
+        self._reach = reach
+        self._credential = credential
+
+    async def get(self, *path: str, **query: str | int | None) -> Any:
+        """What is at a path; each part is one segment, whatever is in it."""
+        given = {key: value for key, value in query.items() if value is not None}
+        return await self._ask("GET", path, f"?{urlencode(given)}" if given else "")
+
+    async def post(self, *path: str, body: Mapping[str, Json]) -> Any:
+        return await self._ask("POST", path, body=body)
+
+    async def delete(self, *path: str) -> Any:
+        return await self._ask("DELETE", path)
+
+    async def _ask(
+        self, method: str, path: tuple[str, ...], query: str = "", body: Mapping[str, Json] | None = None
+    ) -> Any:
+        if "" in path:
+            raise bad("a name or an id is empty", "Give it as it is listed.")
+        target = "/".join((API, *(quote(part, safe="") for part in path))) + query
+        headers = {"authorization": f"Bearer {self._credential}", "accept": "application/json"}
+        content = b""
+        if body is not None:
+            content = json.dumps(body, ensure_ascii=False).encode("utf-8")
+            headers["content-type"] = "application/json"
+        try:
+            async with self._reach.ask(Ask(method, target, headers, content)) as response:
+                answer = await response.whole()
+        except Unreachable as gone:
+            raise InterlockError(errors.GATEWAY_GONE(problem=gone)) from None
+        said = _object(answer)
+        if response.status >= 400 or response.headers.get("content-type", "") == "application/problem+json":
+            raise InterlockError(reason_of(said))
+        return said
+
+
+def _object(answer: bytes) -> dict[str, Any]:
+    """An answer of the REST face: always one JSON object."""
+    try:
+        said = json.loads(answer)
+    except (ValueError, RecursionError):
+        said = None
+    if not isinstance(said, dict):
+        raise InterlockError(errors.GATEWAY_GONE(problem="what answers at its address is no gateway"))
+    return cast("dict[str, Any]", said)
+
+
+def reason_of(problem: Mapping[str, Any]) -> Reason:
+    """The reason inside a problem+json document, or inside the plainer refusal of the outermost door."""
+    code = problem.get("code")
+    known = Code(code) if code in Code.__members__ else None
+    text = problem.get("detail", problem.get("error", "the gateway refused and did not say why"))
+    return Reason(str(text), known, str(problem.get("fix", "")))
+
+
+Work = Callable[[Api], Awaitable[Exit]]
+
+
+def through_gateway(values: Values, work: Work, *, servers: bool = False) -> Exit:
+    """Run a verb against the REST face of the gateway of the data folder."""
+    return asyncio.run(_through_gateway(values, work, servers=servers))
+
+
+async def _through_gateway(values: Values, work: Work, *, servers: bool) -> Exit:
+    outcome: Exit | InterlockError = Exit.INTERNAL
+    async with reaching(values, servers=servers) as reach:
+        try:
+            outcome = await work(Api(reach, credential_of(folder_of(values))))
+        except InterlockError as failed:
+            # Raised further down: on its way through the task groups of a gateway it would become a group.
+            outcome = failed
+    if isinstance(outcome, InterlockError):
+        raise outcome
+    return outcome
+
+
+def credential_of(folder: DataFolder) -> str:
+    """The operator's credential, for the gateway of the folder."""
+    try:
+        found = folder.credential()
+    except (OSError, UnicodeDecodeError):
+        found = None
+    if found is None or not found.isascii() or not found.isprintable():
+        raise InterlockError(errors.NO_CREDENTIAL(folder=folder.path))
+    return found
+
+
+def operator_headers(values: Values) -> dict[str, str]:
+    """What tells the gateway in which folder a process of the operator was started."""
+    from interlock.receive.workspaces import folder_headers
+
+    return folder_headers(os.getcwd(), folder_of(values).credential() or "")

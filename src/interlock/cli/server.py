@@ -1,0 +1,72 @@
+"""`interlock server`: how each server behind the gateway is doing, and what it last wrote to its stderr."""
+
+from interlock.cli.command import Options, Values, Verb, add_json
+from interlock.cli.gateway import Api, through_gateway
+from interlock.cli.render import note, print_json, print_lines, print_table
+from interlock.errors import Exit
+
+
+def _list(values: Values) -> Exit:
+    async def work(api: Api) -> Exit:
+        answer = await api.get("servers")
+        if values.json:
+            print_json(answer)
+        elif answer["items"]:
+            print_servers(answer["items"])
+        else:
+            note("No server is enabled.")
+        return Exit.OK
+
+    return through_gateway(values, work, servers=True)
+
+
+def print_servers(servers: list[dict[str, object]]) -> None:
+    """Servers as a table."""
+    columns = ("id", "namespace", "transport", "health", "tools", "protocol_version", "trusted", "problem")
+    print_table(
+        ("SERVER", "NAMESPACE", "TRANSPORT", "HEALTH", "TOOLS", "PROTOCOL", "TRUSTED", "PROBLEM"),
+        ([_cell(each[column]) for column in columns] for each in servers),
+    )
+
+
+def _cell(value: object) -> str:
+    words = {True: "yes", False: "no"}
+    return words[value] if isinstance(value, bool) else str(value)
+
+
+def _logs_options(parser: Options) -> None:
+    parser.add_argument("server", metavar="SERVER", help="the id or the namespace of a server")
+    parser.add_argument("--limit", type=int, metavar="N", help="how many lines, at most (default: 200)")
+    add_json(parser)
+
+
+def _logs(values: Values) -> Exit:
+    async def work(api: Api) -> Exit:
+        answer = await api.get("servers", values.server, "logs", limit=values.limit)
+        if values.json:
+            print_json(answer)
+        elif answer["items"]:
+            print_lines(answer["items"])
+        else:
+            note(f"Server '{values.server}' wrote nothing to its stderr.")
+        return Exit.OK
+
+    return through_gateway(values, work, servers=True)
+
+
+VERBS = (
+    Verb(
+        "list",
+        "List the servers: health, tools, transport, what is wrong.",
+        add_json,
+        _list,
+        ("interlock server list", "interlock server list --json"),
+    ),
+    Verb(
+        "logs",
+        "Show what a server last wrote to its stderr.",
+        _logs_options,
+        _logs,
+        ("interlock server logs github", "interlock server logs github --limit 20"),
+    ),
+)

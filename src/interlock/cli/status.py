@@ -1,0 +1,84 @@
+"""`interlock status`: whether a gateway runs on the data folder, where, and how it is doing.
+
+It looks and starts nothing: when no gateway runs, that is the answer.
+"""
+
+import asyncio
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any
+
+from interlock import errors
+from interlock.cli.command import Values, Verb, add_json
+from interlock.cli.gateway import Api, credential_of, folder_of, remote, running_at
+from interlock.cli.render import counted, print_json, print_lines, print_table
+from interlock.errors import Exit, InterlockError
+from interlock.store.folder import DataFolder, FolderBusy
+
+_CALLS = "tool_call,policy_decision"
+
+
+def _status(values: Values) -> Exit:
+    folder = folder_of(values)
+    address = _address(folder)
+    api = Api(remote(address), credential_of(folder))
+    report: dict[str, Any] = {"address": address, "folder": str(folder.path.absolute()), **asyncio.run(_report(api))}
+    if values.json:
+        print_json(report)
+    else:
+        _print(report)
+    servers = report["servers"]
+    ready = not servers or any(each["health"] == "ready" for each in servers)
+    return Exit.OK if ready else Exit.UNREACHABLE
+
+
+def _address(folder: DataFolder) -> str:
+    also = ""
+    try:
+        address = running_at(folder)
+    except FolderBusy:
+        address, also = None, " Another command works there; it may be a gateway that is just starting."
+    if address is None:
+        raise InterlockError(errors.NOT_RUNNING(folder=folder.path, also=also))
+    return address
+
+
+async def _report(api: Api) -> dict[str, Any]:
+    page = await api.get("activity", type=_CALLS)
+    return {
+        "settings": await api.get("settings"),
+        "servers": (await api.get("servers"))["items"],
+        "recent_calls": dict(Counter(each["status"] for each in page["items"]).most_common()),
+    }
+
+
+def _print(report: dict[str, Any]) -> None:
+    print_lines(_lines(report))
+    if report["servers"]:
+        print_lines([""])
+        columns = ("id", "health", "tools", "problem")
+        print_table(
+            ("SERVER", "HEALTH", "TOOLS", "PROBLEM"),
+            ([str(each[column]) for column in columns] for each in report["servers"]),
+        )
+
+
+def _lines(report: dict[str, Any]) -> Iterable[str]:
+    settings, calls = report["settings"], report["recent_calls"]
+    yield f"Gateway:  {report['address']} (version {settings['version']})"
+    yield f"Folder:   {report['folder']}"
+    yield f"Posture:  {settings['posture']}"
+    by_status = ", ".join(f"{count} {status}" for status, count in calls.items())
+    total = sum(calls.values())
+    yield f"Calls:    {by_status} (the last {counted(total, 'call')})" if calls else "Calls:    none yet"
+    if not report["servers"]:
+        yield "Servers:  none enabled"
+
+
+VERB = Verb(
+    "status",
+    "Say whether a gateway runs, where, and how its servers are doing. Exit 4 when none runs or none of them is ready.",
+    add_json,
+    _status,
+    ("interlock status", "interlock status --json", "interlock status --data-dir /srv/interlock"),
+)

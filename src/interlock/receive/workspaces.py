@@ -1,0 +1,46 @@
+"""In which workspace a caller is: by its token, by the folder its process was started in, or by default.
+
+The agent never chooses. The folder is told by `interlock stdio`, which proves with the operator's credential that it is
+a process of the operator; what anybody else says about folders is not heard.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import PurePosixPath
+from urllib.parse import quote, unquote
+
+from interlock.receive.identify import OPERATOR, Callers, Principal
+
+FOLDER_HEADER = "interlock-folder"
+OPERATOR_HEADER = "interlock-operator"
+
+
+def folder_headers(folder: str, credential: str) -> dict[str, str]:
+    """What `interlock stdio` adds to its requests."""
+    return {FOLDER_HEADER: quote(folder), OPERATOR_HEADER: credential}
+
+
+@dataclass(frozen=True, slots=True)
+class Workspaces:
+    """The workspaces by folder, and the one for everybody else."""
+
+    default: str | None = None
+    by_folder: Mapping[PurePosixPath, str] = field(default_factory=dict[PurePosixPath, str])
+
+    def of_folder(self, folder: str) -> str | None:
+        """The workspace whose folder holds this one; of several the innermost."""
+        path = PurePosixPath(folder)
+        return next((self.by_folder[each] for each in (path, *path.parents) if each in self.by_folder), None)
+
+    def place(self, principal: Principal, headers: Mapping[str, str], callers: Callers) -> Principal:
+        """The principal in its workspace."""
+        if principal.workspace is not None:
+            return principal
+        folder = headers.get(FOLDER_HEADER)
+        if folder is not None and self._is_operators(headers, callers):
+            return replace(principal, workspace=self.of_folder(unquote(folder)) or self.default)
+        return principal if self.default is None else replace(principal, workspace=self.default)
+
+    def _is_operators(self, headers: Mapping[str, str], callers: Callers) -> bool:
+        proof = callers.identify(f"Bearer {headers.get(OPERATOR_HEADER, '')}")
+        return isinstance(proof, Principal) and proof.name == OPERATOR

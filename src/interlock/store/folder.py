@@ -1,0 +1,85 @@
+"""The data folder: who works in it, where that gateway can be reached, and the operator's credential.
+
+One process at a time runs a gateway on a folder, because two would each take the other's calls for what a crash left
+behind. The lock is the operating system's, so it ends with the process, however that ends. Whoever finds it taken asks
+the process that holds it, at the address written into the lock file; that file is emptied by every new holder, so an
+address in it is never an old one.
+
+This module refuses to make a folder or a file that others may read.
+"""
+
+import contextlib
+import fcntl
+import os
+from collections.abc import Generator
+from pathlib import Path
+
+LOCK = "gateway.lock"
+CREDENTIAL = "operator.token"
+DATABASE = "interlock.db"
+
+
+class FolderBusy(Exception):
+    """Another process works in the folder. `address` is where it listens, or None when it does not."""
+
+    def __init__(self, address: str | None) -> None:
+        super().__init__(address or "no address")
+        self.address = address
+
+
+class DataFolder:
+    """One data folder."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    @property
+    def database(self) -> Path:
+        return self.path / DATABASE
+
+    @property
+    def credential_file(self) -> Path:
+        return self.path / CREDENTIAL
+
+    @contextlib.contextmanager
+    def hold(self) -> Generator["Hold"]:
+        """Be the one who works here, until the block ends; raises FolderBusy."""
+        self.path.mkdir(0o700, parents=True, exist_ok=True)
+        lock = os.open(self.path / LOCK, os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW, 0o600)
+        try:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise FolderBusy(os.pread(lock, 1000, 0).decode("utf-8", "replace") or None) from None
+            os.ftruncate(lock, 0)
+            yield Hold(self, lock)
+        finally:
+            os.close(lock)
+
+    def credential(self) -> str | None:
+        """The operator's token, if there is one."""
+        try:
+            return self.credential_file.read_text(encoding="utf-8").strip() or None
+        except FileNotFoundError:
+            return None
+
+    def keep_credential(self, text: str) -> None:
+        """Keep the operator's token where only the operator can read it; the file is whole or not there."""
+        new = self.credential_file.with_suffix(".new")
+        new.unlink(missing_ok=True)
+        with open(os.open(new, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "w", encoding="utf-8") as file:
+            file.write(f"{text}\n")
+        new.replace(self.credential_file)
+
+
+class Hold:
+    """The right to work in a folder."""
+
+    def __init__(self, folder: DataFolder, lock: int) -> None:
+        self.folder = folder
+        self._lock = lock
+
+    def announce(self, address: str) -> None:
+        """Say where this process listens, as `http://host:port`."""
+        os.ftruncate(self._lock, 0)
+        os.pwrite(self._lock, address.encode("utf-8"), 0)

@@ -1,0 +1,17 @@
+"""Which roles may use which route. The sets are columns of the list of routes, so a route without one cannot exist."""
+
+from interlock import errors
+from interlock.errors import Reason
+from interlock.receive.identify import Principal
+
+READERS = frozenset({"admin", "auditor", "approver"})
+"""Everyone but agents: what stands in the record is not for those it is about."""
+
+ADMINS = frozenset({"admin"})
+
+
+def refusal_of(principal: Principal, allowed: frozenset[str]) -> Reason | None:
+    """Why a principal may not use a route; None when it may."""
+    if principal.roles & allowed:
+        return None
+    return errors.FORBIDDEN(role=" or ".join(sorted(allowed)))

@@ -1,0 +1,116 @@
+"""What stands in front of every route: who asks, may they, and what did they send.
+
+The caller is identified before anything else, and the roles are looked at before a byte of the body is read. The body
+is read within the bounds of the edge and decoded strictly, once, by the decoder that agents meet too: the value that is
+checked is the value that is used. Host and Origin are checked further out, for all faces together.
+"""
+
+from collections.abc import Callable, Coroutine, Iterable
+from typing import Any
+
+from fastapi import Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.routing import APIRoute
+from pydantic import BaseModel
+from starlette.datastructures import MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from interlock import errors
+from interlock.errors import Reason
+from interlock.receive.decode import decode_json
+from interlock.receive.edge import Refused, headers_of
+from interlock.web import access
+from interlock.web.parts import PRINCIPAL_KEY, Parts, parts_of, principal_of
+from interlock.web.problems import Refusal, invalid, problem_answer, unknown
+
+HEADERS = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
+"""On every answer: what is shown here is for one reader, and is never anything but what it says it is."""
+
+_CHALLENGE = {"WWW-Authenticate": "Bearer"}
+
+
+class Door:
+    """The ASGI layer in front of the routes."""
+
+    def __init__(self, app: ASGIApp, parts: Parts) -> None:
+        self._app = app
+        self._callers = parts.callers
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        authorization = headers_of(scope).get("authorization")
+        # Without a token a caller on this machine is `local`, who may call tools and nothing else.
+        principal = errors.REST_NEEDS_TOKEN() if authorization is None else self._callers.identify(authorization)
+        closed = _with_headers(send)
+        if isinstance(principal, Reason):
+            await problem_answer(principal, headers=_CHALLENGE)(scope, receive, closed)
+        else:
+            await self._app({**scope, PRINCIPAL_KEY: principal}, receive, closed)
+
+
+def _with_headers(send: Send) -> Send:
+    async def with_headers(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            MutableHeaders(scope=message).update(HEADERS)
+        await send(message)
+
+    return with_headers
+
+
+class StrictRequest(Request):
+    """A request whose body has been read and decoded already."""
+
+    def __init__(self, request: Request, raw: bytes, value: Any) -> None:
+        super().__init__(request.scope, request.receive)
+        self._raw = raw
+        self._value = value
+
+    async def body(self) -> bytes:
+        return self._raw
+
+    async def json(self) -> Any:
+        return self._value
+
+
+class GuardedRoute(APIRoute):
+    """A route that looks at the roles first, then at the body, and only then serves."""
+
+    def __init__(self, path: str, endpoint: Callable[..., Any], roles: frozenset[str], **options: Any) -> None:
+        self.roles = roles
+        super().__init__(path, endpoint, **options)
+        self._accepted = {
+            "query": _names(each.field_info.annotation for each in self.dependant.query_params),
+            "body": _names(each.field_info.annotation for each in self.dependant.body_params),
+        }
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        serve = super().get_route_handler()
+
+        async def guarded(request: Request) -> Response:
+            forbidden = access.refusal_of(principal_of(request), self.roles)
+            if forbidden is not None:
+                raise Refusal(forbidden)
+            if request.query_params and not self.dependant.query_params:
+                raise Refusal(unknown(request.query_params))
+            strict = request if self.body_field is None else await _strictly(request)
+            try:
+                return await serve(strict)
+            except RequestValidationError as found:
+                raise Refusal(invalid(found.errors(), self._accepted)) from None
+
+        return guarded
+
+
+async def _strictly(request: Request) -> StrictRequest:
+    headers = headers_of(request.scope)
+    try:
+        raw = await parts_of(request).edge.body(headers, request.receive)
+    except Refused as refused:
+        raise Refusal(errors.BODY_REFUSED(problem=refused.why), status=refused.status) from None
+    kind = headers.get("content-type", "").partition(";")[0].strip().lower()
+    if raw and kind != "application/json":
+        raise Refusal(errors.BODY_NOT_JSON(problem="The body is not declared as JSON."))
+    return StrictRequest(request, raw, decode_json(raw) if raw else None)
+
+
+def _names(models: Iterable[Any]) -> tuple[str, ...]:
+    return tuple(name for model in models if issubclass(model, BaseModel) for name in model.model_fields)

@@ -1,0 +1,59 @@
+"""What the routes need, handed over by the composition root.
+
+The routes build nothing themselves: a part that is not in here cannot be reached from REST. There is no upstream among
+them, only the pipeline, which is the one door to them.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated
+
+from fastapi import Depends, Request
+
+from interlock.clock import Clock
+from interlock.core.drift import Review
+from interlock.core.health import Upstreams
+from interlock.core.model import Json
+from interlock.pipeline import Pipeline
+from interlock.receive.edge import Edge
+from interlock.receive.identify import Callers, Principal
+from interlock.store.protocol import Store
+from interlock.web.metrics import Metrics
+
+PRINCIPAL_KEY = "interlock.principal"
+"""Where the door puts the principal it identified into the ASGI scope."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """The parts of a running gateway that REST may use."""
+
+    store: Store
+    pipeline: Pipeline
+    callers: Callers
+    clock: Clock
+    edge: Edge
+    upstreams: Upstreams
+    metrics: Metrics
+    workspace: str | None
+    """The default workspace."""
+    settings: Mapping[str, Json]
+    """What `GET /settings` shows."""
+    drift: Review
+    """The operator's word about tools."""
+
+
+def parts_of(request: Request) -> Parts:
+    """The parts of the gateway that serves this request."""
+    parts: Parts = request.app.state.parts
+    return parts
+
+
+def principal_of(request: Request) -> Principal:
+    """Who asks, as the door identified it."""
+    principal: Principal = request.scope[PRINCIPAL_KEY]
+    return principal
+
+
+Here = Annotated[Parts, Depends(parts_of)]
+Who = Annotated[Principal, Depends(principal_of)]

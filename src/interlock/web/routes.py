@@ -1,0 +1,161 @@
+"""The one list of routes: who may use each, what it answers, and how it may refuse.
+
+Everything else follows from the list: the application, its description as OpenAPI, and the tests that ask every route
+with every role. There are no pages that load scripts from elsewhere; the description is the documentation.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Any
+
+from fastapi import FastAPI, Request, Response
+from fastapi.telemetry import TelemetryConfig
+from pydantic import TypeAdapter
+from starlette.convertors import Convertor, register_url_convertor
+from starlette.types import ASGIApp
+
+from interlock import __version__
+from interlock.errors import ANSWERS, Code
+from interlock.web import PREFIX, activity, calls, review, servers, settings, tokens, tools
+from interlock.web.access import ADMINS, READERS
+from interlock.web.answers import json_answer
+from interlock.web.door import Door, GuardedRoute
+from interlock.web.parts import Parts
+from interlock.web.problems import HANDLED, PROBLEM_JSON, Problem, answer_to
+
+_ANYTHING = "anything"
+
+
+class _AnythingConvertor(Convertor[str]):
+    """The rest of a path, whatever is in it: a server may name its tools as it likes, with slashes and line ends."""
+
+    regex = r"(?s:.*)"
+
+    def convert(self, value: str) -> str:
+        return value
+
+    def to_string(self, value: str) -> str:
+        return value
+
+
+register_url_convertor(_ANYTHING, _AnythingConvertor())
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """One line of the list. `answer` is the shape of the answer; `refusals` are the codes beyond those all share."""
+
+    method: str
+    path: str
+    roles: frozenset[str]
+    serve: Callable[..., Any]
+    answer: Any
+    refusals: tuple[Code, ...] = ()
+    status: int = 200
+
+
+async def get_openapi(request: Request) -> Response:
+    """Describe this interface as OpenAPI."""
+    return json_answer(_described(request.app.openapi()))
+
+
+_BAD, _MISSING, _STALE, _DOWN = Code.BAD_REQUEST, Code.NOT_FOUND, Code.STALE_APPROVAL, Code.UPSTREAM_DOWN
+_ELSEWHERE = (Code.NOT_FOUND, Code.SELF_APPROVAL, Code.ALREADY_RESOLVED, Code.BUDGET_EXHAUSTED)
+_OF_THE_PATH = tuple(code for code in Code if code not in _ELSEWHERE)
+"""What a call may be refused with: nearly everything."""
+
+_TOOL = "/tools/{server}/{tool:anything}"
+
+ROUTES: tuple[Route, ...] = (
+    Route("GET", "/activity", READERS, activity.list_activities, activity.ActivityPage, (_BAD,)),
+    Route("GET", "/activity/{activity_id}", READERS, activity.get_activity, activity.ShownActivity, (_MISSING,)),
+    Route("GET", "/tools", READERS, tools.list_tools, tools.ToolList, (_BAD,)),
+    # Before the route of one tool, which would take the last word for a part of the name.
+    Route("GET", f"{_TOOL}/diff", READERS, review.get_difference, review.ShownDifference, (_MISSING,)),
+    Route("GET", _TOOL, READERS, tools.get_tool, tools.ToolDetail, (_MISSING,)),
+    Route("POST", f"{_TOOL}/call", ADMINS, calls.call_tool, calls.CallAnswer, _OF_THE_PATH),
+    Route("POST", f"{_TOOL}/trust", ADMINS, review.trust_tool, review.Trusted, (_BAD, _MISSING, _STALE)),
+    Route("POST", f"{_TOOL}/override", ADMINS, review.override_tool, review.Overridden, (_BAD, _MISSING)),
+    Route("GET", "/servers", READERS, servers.list_servers, servers.ServerList),
+    Route("GET", "/servers/{server}", READERS, servers.get_server, servers.ShownServer, (_MISSING,)),
+    Route("GET", "/servers/{server}/logs", READERS, servers.get_server_logs, servers.LogLines, (_BAD, _MISSING)),
+    Route("POST", "/servers/{server}/trust", ADMINS, review.trust_server, review.Trusted, (_BAD, _MISSING, _DOWN)),
+    Route("GET", "/tokens", ADMINS, tokens.list_tokens, tokens.TokenList),
+    Route("POST", "/tokens", ADMINS, tokens.create_token, tokens.IssuedToken, (_BAD,), 201),
+    Route("DELETE", "/tokens/{token_id}", ADMINS, tokens.revoke_token, tokens.RevokedToken, (_MISSING,)),
+    Route("GET", "/settings", READERS, settings.get_settings, dict[str, Any]),
+    Route("GET", "/openapi.json", READERS, get_openapi, dict[str, Any]),
+)
+
+_QUIET: TelemetryConfig = {
+    "tracing": False,
+    "metrics": False,
+    "logs": False,
+    "operation_spans": False,
+    "auto_configure": False,
+}
+"""A variable of the environment must not be able to send what operators ask and send to somewhere else."""
+
+
+def rest_app(parts: Parts) -> ASGIApp:
+    """The REST interface, for requests whose path begins with `/api/v1`."""
+    app = FastAPI(
+        title="Interlock",
+        version=__version__,
+        summary="What a safety gateway saw, decided and let pass, and who may use it.",
+        routes=[_guarded(each) for each in ROUTES],
+        exception_handlers=dict.fromkeys(HANDLED, answer_to),
+        redirect_slashes=False,
+        openapi_url=None,
+        docs_url=None,
+        redoc_url=None,
+        telemetry=_QUIET,
+    )
+    app.state.parts = parts
+    return Door(app, parts)
+
+
+def _guarded(route: Route) -> GuardedRoute:
+    return GuardedRoute(
+        PREFIX + route.path,
+        route.serve,
+        route.roles,
+        methods=[route.method],
+        response_model=route.answer,
+        status_code=route.status,
+        operation_id=route.serve.__name__,
+        tags=[route.path.split("/")[1].partition(".")[0]],
+        responses=_refusals(route),
+        openapi_extra={"x-roles": sorted(route.roles)},
+    )
+
+
+# The description ------------------------------------------------------------------------------------------------
+
+
+def _refusals(route: Route) -> dict[int | str, dict[str, Any]]:
+    """How each status of a refusal is described; `default` stands for those of a request that nobody should send."""
+    codes = (Code.UNAUTHENTICATED, Code.FORBIDDEN, Code.AUDIT_UNAVAILABLE, *route.refusals)
+    by_status: dict[int, list[Code]] = {}
+    for code in sorted(set(codes), key=list(Code).index):
+        by_status.setdefault(ANSWERS[code].http, []).append(code)
+    told = {status: f"{HTTPStatus(status).phrase}: {', '.join(codes)}." for status, codes in by_status.items()}
+    described: dict[int | str, dict[str, Any]] = {status: _refusal(text) for status, text in sorted(told.items())}
+    return described | {"default": _refusal("Any other refusal.")}
+
+
+def _refusal(description: str) -> dict[str, Any]:
+    return {"description": description, "content": {PROBLEM_JSON: {"schema": {"$ref": "#/components/schemas/Problem"}}}}
+
+
+def _described(document: Mapping[str, Any]) -> dict[str, Any]:
+    """The description that FastAPI made, with the shape of refusals and the way to identify oneself added."""
+    components = document["components"]
+    schemas = {**components["schemas"], "Problem": TypeAdapter(Problem).json_schema()}
+    schemes = {"token": {"type": "http", "scheme": "bearer", "bearerFormat": "il_<id>_<secret>"}}
+    return {
+        **document,
+        "components": {**components, "schemas": schemas, "securitySchemes": schemes},
+        "security": [{"token": []}],
+    }

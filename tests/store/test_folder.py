@@ -1,0 +1,117 @@
+"""The data folder: one who works in it, an address for the others, a credential for the operator."""
+
+import os
+import signal
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from interlock.store.folder import CREDENTIAL, LOCK, DataFolder, FolderBusy
+
+HOLDER = """
+import sys, time
+from pathlib import Path
+from interlock.store.folder import DataFolder
+with DataFolder(Path(sys.argv[1])).hold() as hold:
+    hold.announce("http://127.0.0.1:1")
+    print("held", flush=True)
+    sys.stdin.read()
+"""
+
+
+def mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+def test_a_folder_is_held_by_one(tmp_path: Path) -> None:
+    folder = DataFolder(tmp_path / "data")
+
+    with folder.hold(), pytest.raises(FolderBusy) as caught, folder.hold():
+        pass
+
+    assert caught.value.address is None
+    with folder.hold():
+        pass
+
+
+def test_who_finds_it_held_learns_where_the_holder_listens(tmp_path: Path) -> None:
+    folder = DataFolder(tmp_path)
+
+    with folder.hold() as hold:
+        hold.announce("http://127.0.0.1:65000/and-more")
+        hold.announce("http://127.0.0.1:7373")
+        with pytest.raises(FolderBusy) as caught, folder.hold():
+            pass
+
+    assert caught.value.address == "http://127.0.0.1:7373"
+
+
+def test_an_address_of_the_holder_before_is_never_given(tmp_path: Path) -> None:
+    folder = DataFolder(tmp_path)
+    with folder.hold() as hold:
+        hold.announce("http://127.0.0.1:7373")
+
+    with folder.hold(), pytest.raises(FolderBusy) as caught, folder.hold():
+        pass
+
+    assert caught.value.address is None
+
+
+def test_a_killed_holder_lets_go(tmp_path: Path) -> None:
+    argv = [sys.executable, "-c", HOLDER, str(tmp_path)]
+    with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as holder:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == "held\n"
+        with pytest.raises(FolderBusy), DataFolder(tmp_path).hold():
+            pass
+        holder.send_signal(signal.SIGKILL)
+        holder.wait()
+
+        with DataFolder(tmp_path).hold():
+            assert (tmp_path / LOCK).read_text() == ""
+
+
+def test_folder_lock_and_credential_are_the_owners_alone(tmp_path: Path) -> None:
+    before = os.umask(0)
+    try:
+        folder = DataFolder(tmp_path / "data")
+        with folder.hold():
+            folder.keep_credential("il_a_b")
+    finally:
+        os.umask(before)
+
+    assert mode(tmp_path / "data") == 0o700
+    assert mode(tmp_path / "data" / LOCK) == 0o600
+    assert mode(tmp_path / "data" / CREDENTIAL) == 0o600
+
+
+def test_the_credential_is_what_was_kept_last(tmp_path: Path) -> None:
+    folder = DataFolder(tmp_path)
+    assert folder.credential() is None
+
+    folder.keep_credential("il_a_b")
+    folder.keep_credential("il_c_d")
+
+    assert folder.credential() == "il_c_d"
+    assert sorted(path.name for path in tmp_path.iterdir()) == [CREDENTIAL]
+
+
+def test_a_lock_that_is_a_link_is_not_followed(tmp_path: Path) -> None:
+    (tmp_path / "precious").write_text("keep me")
+    (tmp_path / LOCK).symlink_to(tmp_path / "precious")
+
+    with pytest.raises(OSError, match="symbolic"), DataFolder(tmp_path).hold():
+        pass
+
+    assert (tmp_path / "precious").read_text() == "keep me"
+
+
+def test_a_credential_half_written_before_is_replaced(tmp_path: Path) -> None:
+    (tmp_path / "operator.new").write_text("il_half")
+
+    DataFolder(tmp_path).keep_credential("il_a_b")
+
+    assert DataFolder(tmp_path).credential() == "il_a_b"
