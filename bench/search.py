@@ -15,17 +15,20 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from bench.lexicon import from_folder
+
 from interlock.core.decide import in_scope
-from interlock.core.model import Caller, Scope, Standing
+from interlock.core.model import Caller, JsonObject, Scope, Standing
 from interlock.core.toolbook import ListedTool, Listing, ToolBook
 from interlock.receive.search import ToolIndex
 from tests.receive.catalogues import (
     Made,
+    Question,
     book_of,
     hit_rates,
     made_listings,
@@ -90,10 +93,12 @@ def measure(catalogues: list[Catalogue]) -> None:
             each.renewed.append(renew(each, number))
             texts = [each.made[at % len(each.made)].question.text for at in range(number * share, (number + 1) * share)]
             for caller in (FREE, SCOPED):
-                wanted = reachable(caller)
-                taken = [cost(lambda text=text: each.index.find(text, 15, wanted)) for text in texts]
-                each.taken.setdefault(caller.name, []).extend(taken)
+                each.taken.setdefault(caller.name, []).extend(asked(each.index, texts, reachable(caller)))
     gc.enable()
+
+
+def asked(index: ToolIndex, texts: list[str], wanted: Callable[[ListedTool], bool]) -> list[float]:
+    return [cost(partial(index.find, text, 15, wanted)) for text in texts]
 
 
 def p99(taken: list[float]) -> float:
@@ -120,21 +125,30 @@ def times() -> bool:
 
 
 def quality(folder: Path | None) -> bool:
-    made = {f"{count:,} made-up tools": made_tools(count) for count in (2_000, 10_000)}
-    cases = [
-        (name, made_listings(each), [one.question for one in each[:2_000]], 0.9, 0.99) for name, each in made.items()
+    made, real = Goal(0.9, 0.99), Goal(0.0, 0.9)
+    reached = [
+        asked_well(f"{count:,} made-up tools", made_listings(tools), [each.question for each in tools[:2_000]], made)
+        for count in (2_000, 10_000)
+        if (tools := made_tools(count))
     ]
-    cases.append(("real tools, names and parameters", real_listings(), real_questions(), 0.0, 0.9))
+    reached.append(asked_well("real tools, names and parameters", real_listings(), real_questions(), real))
     if folder is not None:
-        cases.append((f"real tools of {folder.name}", from_folder(folder), real_questions(), 0.0, 0.9))
-    reached = True
-    for name, listings, asked, first_goal, five_goal in cases:
-        index = ToolIndex()
-        index.update(book_of(listings))
-        first, five = hit_rates(index, asked)
-        met = first >= first_goal and five >= five_goal
-        reached = reached and met
-        print(f"  {name:34} {len(asked):5} questions   hit@1 {first:6.1%}   hit@5 {five:6.1%}   goal {_word(met)}")
+        reached.append(asked_well(f"real tools of {folder.name}", from_folder(folder), real_questions(), real))
+    return all(reached)
+
+
+@dataclass(frozen=True)
+class Goal:
+    first: float
+    five: float
+
+
+def asked_well(name: str, listings: dict[str, list[JsonObject]], questions: list[Question], goal: Goal) -> bool:
+    index = ToolIndex()
+    index.update(book_of(listings))
+    first, five = hit_rates(index, questions)
+    reached = first >= goal.first and five >= goal.five
+    print(f"  {name:34} {len(questions):5} questions   hit@1 {first:6.1%}   hit@5 {five:6.1%}   goal {_word(reached)}")
     return reached
 
 

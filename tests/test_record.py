@@ -10,7 +10,7 @@ from interlock.core.lifecycle import CallEvent, CallState
 from interlock.core.model import Allow, Call, Caller, Deny, Ground, Intent, Json, OperationType, Sensitivity, Variant
 from interlock.core.toolbook import ListedTool, Listing, ToolBook
 from interlock.errors import Reason
-from interlock.record import MAX_CONTENT, Origin, Outcome, Recorder, RecordWait, new_id
+from interlock.record import MAX_CONTENT, Origin, Outcome, Recorder, RecordWait
 from interlock.store.protocol import Activity, ActivityFilter, ActivityType, StoreUnavailable
 from interlock.store.sqlite import SqliteStore
 from tests.fakes import FakeClock
@@ -158,10 +158,3 @@ async def test_when_the_store_cannot_write_the_call_is_not_opened(store: SqliteS
 
     with pytest.raises(StoreUnavailable):
         await recorder.ahead(call("write_x"), tool("write_x"), allowed(), ORIGIN)
-
-
-def test_ids_sort_by_time_and_never_repeat() -> None:
-    earlier, later = {new_id(10**15) for _ in range(100)}, {new_id(10**15 + 1) for _ in range(100)}
-
-    assert len(earlier | later) == 200
-    assert max(earlier) < min(later)

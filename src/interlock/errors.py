@@ -333,7 +333,7 @@ FOLDER_BUSY = Message(
 )
 GATEWAY_RUNS = Message(
     Code.BAD_REQUEST,
-    "A gateway works in {folder} already{where}.",
+    "A gateway works in {folder} already and listens on {address}.",
     "Connect to that one, or choose another folder with --data-dir.",
 )
 GATEWAY_LOST = Message(

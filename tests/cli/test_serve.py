@@ -77,7 +77,7 @@ def test_a_second_gateway_in_the_same_folder_is_refused_and_told_of_the_first(il
         done = il("serve", "--data-dir", str(folder.path))
 
     assert done.exit == 2
-    assert done.err.startswith(f"A gateway works in {folder.path} already and listens on http://127.0.0.1:7373.")
+    assert done.err.startswith(f"A gateway works in {folder.path} already and listens on 127.0.0.1:7373.")
 
 
 def test_a_data_folder_that_cannot_be_is_named(il: Interlock, tmp_path: Path) -> None:

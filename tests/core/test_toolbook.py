@@ -2,7 +2,7 @@
 
 import pytest
 
-from interlock.core.model import Call, Caller, JsonObject, Scope
+from interlock.core.model import Call, Caller, JsonObject, Scope, Standing
 from interlock.core.safety import SafetyClass
 from interlock.core.toolbook import Listing, ToolBook, nearest, similar
 
@@ -64,6 +64,25 @@ def test_of_two_tools_with_one_name_the_first_counts() -> None:
 
     assert found is not None
     assert found.descriptor["description"] == "first"
+
+
+@pytest.mark.parametrize(
+    ("standings", "standing"),
+    [
+        (None, Standing.KNOWN),
+        ({"x": Standing.CHANGED}, Standing.CHANGED),
+        ({"x": Standing.KNOWN}, Standing.KNOWN),
+        ({"y": Standing.KNOWN}, Standing.NEW),
+        ({}, Standing.NEW),
+    ],
+)
+def test_a_tool_stands_as_it_was_judged_and_is_new_if_the_judgement_left_it_out(
+    standings: dict[str, Standing] | None, standing: Standing
+) -> None:
+    found = ToolBook().with_listing(Listing("s", "s", [{"name": "x"}], standings=standings)).find("s", "x")
+
+    assert found is not None
+    assert found.tool.standing is standing
 
 
 def test_a_changed_definition_has_another_fingerprint() -> None:

@@ -35,7 +35,7 @@ QUICK = Pace(
 
 SERVER = """
 TOOLS = [{"name": "echo", "inputSchema": {"type": "object"}}]
-HEARD = []
+HEARD = {}
 
 def result(message, **value):
     say(id=message["id"], result=value)
@@ -49,7 +49,7 @@ def echo(message):
 def serve(call=echo, listed=lambda message: result(message, tools=TOOLS), ping=result, discover=refuse):
     while message := hear():
         method = message.get("method")
-        HEARD.append(method)
+        HEARD[method] = HEARD.get(method, 0) + 1
         if "id" not in message or method is None:
             continue
         elif method == "initialize":

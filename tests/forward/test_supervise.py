@@ -291,10 +291,10 @@ serve(call)
         assert seen.changes.count("other") == 1
 
 
-async def heard_until(seen: Watched, method: str, count: int) -> list[str]:
-    """Ask a small server what it heard until there is enough of one thing."""
+async def heard_until(seen: Watched, method: str, count: int) -> dict[str, int]:
+    """Ask a small server how often it heard what, until there is enough of one thing."""
     async with asyncio.timeout(SECONDS):
-        while (heard := (await seen.call("up"))["heard"]).count(method) < count:
+        while (heard := (await seen.call("up"))["heard"]).get(method, 0) < count:
             pass
     return heard
 
@@ -304,7 +304,7 @@ async def test_a_flood_of_announcements_gives_one_new_list_in_a_while() -> None:
     async with watched([small("up", code)], pace=replace(QUICK, refresh_apart=3600)) as seen:
         await heard_until(seen, "tools/list", 2)
 
-        assert (await heard_until(seen, "tools/call", 5)).count("tools/list") == 2
+        assert (await heard_until(seen, "tools/call", 5))["tools/list"] == 2
         assert seen.changes == ["up"]
 
 
@@ -315,14 +315,14 @@ def call(message):
     echo(message)
 
 def listed(message):
-    if HEARD.count("tools/list") == 1: result(message, tools=TOOLS)
+    if HEARD["tools/list"] == 1: result(message, tools=TOOLS)
 
 serve(call, listed)
 """
     async with watched([small("up", code)]) as seen:
         await heard_until(seen, "tools/list", 2)
 
-        assert (await heard_until(seen, "tools/call", 20)).count("tools/list") == 2
+        assert (await heard_until(seen, "tools/call", 20))["tools/list"] == 2
 
 
 async def test_lists_are_asked_for_now_and_then_without_announcement() -> None:
@@ -342,7 +342,7 @@ def call(message):
     echo(message)
 
 def listed(message):
-    result(message, tools=TOOLS) if HEARD.count("tools/list") == 1 else refuse(message, -32000)
+    result(message, tools=TOOLS) if HEARD["tools/list"] == 1 else refuse(message, -32000)
 
 serve(call, listed)
 """

@@ -121,7 +121,7 @@ async def test_a_server_that_does_not_answer_what_it_does_not_know_is_asked_only
         await upstream.start()
         answer = await upstream.call("echo", b"{}", 60)
 
-    assert json.loads(answer.result)["heard"][0] == "initialize"
+    assert next(iter(json.loads(answer.result)["heard"])) == "initialize"
 
 
 async def test_a_server_that_spoke_the_old_way_and_does_no_longer_is_asked_again(tmp_path: Path) -> None:

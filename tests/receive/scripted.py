@@ -59,6 +59,9 @@ class Scripted:
         body = (await receive())["body"]
         headers = {name.decode(): value.decode() for name, value in scope["headers"]}
         seen = Seen(scope["method"], headers, json.loads(body) if body else {})
+        if seen.message and "id" not in seen.message:
+            for _ in range(10):  # nobody may count on notifications being quick
+                await asyncio.sleep(0)
         await self._note(lambda: self.seen.append(seen))
         session = headers.get("mcp-session-id")
         if session is not None and session not in self.sessions:

@@ -101,6 +101,43 @@ async def test_a_client_that_goes_away_cancels_its_call_and_gets_nothing(monkeyp
     assert client.sent == []
 
 
+@pytest.mark.parametrize("heard", [0, 1])
+async def test_nothing_goes_on_running_for_a_client_that_went_away_while_it_was_told_something(
+    monkeypatch: pytest.MonkeyPatch, heard: int
+) -> None:
+    monkeypatch.setattr("interlock.receive.exchange.WATCH_AFTER", 0)
+    client = Client()
+
+    async def work(exchange: HttpExchange) -> bytes:
+        exchange.tell(b'{"progress":1}')
+        for _ in range(heard * 3):
+            await asyncio.sleep(0)
+        client.leaves.set()
+        await asyncio.Event().wait()
+        return ANSWER
+
+    # It ends only when the group of what runs beside the call is empty.
+    await run(client, work)
+
+    assert ANSWER not in client.body
+    assert CANCELLED not in client.body
+
+
+async def test_a_call_that_fails_while_it_says_something_leaves_nothing_running() -> None:
+    async def work(exchange: HttpExchange) -> bytes:
+        exchange.tell(b'{"progress":1}')
+        await asyncio.sleep(0)
+        raise ZeroDivisionError
+
+    client = Client()
+    async with asyncio.timeout(5), asyncio.TaskGroup() as side:
+        exchange = HttpExchange(client.receive, client.send, side)
+        with pytest.raises(ZeroDivisionError):
+            await exchange.run(work(exchange), CANCELLED)
+
+    assert ANSWER not in client.body
+
+
 async def test_a_call_that_is_cancelled_from_outside_is_answered_so() -> None:
     client = Client()
 

@@ -141,6 +141,13 @@ def test_a_server_cannot_come_first_by_naming_its_tools_like_common_words() -> N
     assert hit_rates(index, [each.question for each in made])[0] >= honest[0] - 0.01
 
 
+def test_a_name_that_tells_nothing_is_no_name() -> None:
+    tools = [described(f"tool_{number}", "Does the thing.") for number in range(200)]
+    index = index_of({"shop": [*tools, described("x", "Pays the money.")], "greedy": [described("the")]})
+
+    assert find(index, "the money")[0] == "shop:x"
+
+
 def test_a_server_cannot_come_first_by_repeating_a_word() -> None:
     index = index_of({"bank": [described("refund")], "greedy": [described("x", "refund " * 5_000)]})
 
@@ -275,17 +282,41 @@ def test_only_what_changed_is_read_again() -> None:
     assert {name: tool.reads for name, tool in tools.items()} == before
 
 
-def test_the_same_book_again_changes_nothing() -> None:
-    listing: dict[str, ListedTool] = {}
-    [each] = book_of({"shop": [described("get_order")]})
-    listing["get_order"] = each
-    book = ToolBook({"shop": listing})
+class Watched(dict[str, Any]):
+    """A mapping that counts how often somebody goes through it."""
+
+    visits = 0
+
+    def items(self) -> Any:
+        self.visits += 1
+        return super().items()
+
+
+def test_the_same_book_again_is_not_looked_at() -> None:
+    servers = Watched(book_of({"shop": [described("get_order")]}).by_server)
+    book = ToolBook(servers)
     index = ToolIndex()
     index.update(book)
-    listing.clear()
     index.update(book)
 
-    assert find(index, "orders") == ["shop:get_order"]
+    assert servers.visits == 1
+
+
+def test_a_server_that_did_not_list_anew_is_not_looked_at() -> None:
+    listing = Watched(book_of({"shop": [described("get_order")]}).by_server["shop"])
+    index = ToolIndex()
+    index.update(ToolBook({"shop": listing}))
+    index.update(ToolBook({"shop": listing}).with_listing(Listing("bank", "bank", [described("get_money")])))
+
+    assert listing.visits == 1
+    assert set(find(index, "get")) == {"shop:get_order", "bank:get_money"}
+
+
+def test_a_word_that_is_gone_is_no_longer_known() -> None:
+    index = index_of({"shop": [described("x", "Sells on GitHub.")], "git": [described("hub")]})
+    index.update(book_of({"shop": [described("x")], "git": [described("hub")]}))
+
+    assert find(index, "GitHub") == ["git:hub"]
 
 
 def test_what_is_found_is_the_tool_as_the_newest_book_has_it() -> None:

@@ -261,6 +261,18 @@ async def test_every_request_says_who_we_are_and_everything_after_the_handshake_
     assert versions == {"2025-06-18"}
 
 
+async def test_what_follows_the_handshake_waits_for_it() -> None:
+    app = Scripted()
+    async with bridged(own(app)) as client:
+        client.say("initialize", 1, **INITIALIZE)
+        client.say("notifications/initialized")
+        client.say("fast", 2)
+        await app.saw("fast")
+
+    assert [each for each in app.methods() if each != "GET"][:3] == ["initialize", "notifications/initialized", "fast"]
+    assert (await app.saw("fast")).headers["mcp-session-id"] == "first-1"
+
+
 async def test_a_modern_request_carries_its_headers_and_no_session() -> None:
     app = Scripted()
     async with bridged(own(app)) as client:
@@ -444,6 +456,7 @@ async def test_cancelling_a_modern_request_is_leaving_it() -> None:
         client.say("notifications/cancelled", modern=True, requestId=1)
         await app.until(lambda: app.left == [1])
         await client.ask("fast", 2, modern=True)
+        await client.ask("fast", 1, modern=True)
 
     assert "notifications/cancelled" not in app.methods()
 
@@ -685,18 +698,35 @@ async def test_a_client_behind_pipes_is_served_until_it_closes_them() -> None:
 
 
 async def test_what_was_said_before_the_end_of_stdin_is_still_written() -> None:
+    app = Scripted()
     from_client, to_us = os.pipe()
     from_us, to_client = os.pipe()
-    os.write(to_us, b"{\n" * 50)
+    filler = filled(to_client)
+    os.write(to_us, b"{\n" * 10 + call(method="fast") + b"\n")
     os.close(to_us)
-    async with asyncio.timeout(SECONDS):
-        await serve_stdio(own(Scripted()), Renewals(), headers={}, limit=LIMIT, stdin=from_client, stdout=to_client)
-    os.close(to_client)
-    with os.fdopen(from_us, "rb") as heard:
-        count = len(heard.readlines())
-    os.close(from_client)
+    async with asyncio.timeout(SECONDS), asyncio.TaskGroup() as group:
+        group.create_task(
+            serve_stdio(own(app), Renewals(), headers={}, limit=LIMIT, stdin=from_client, stdout=to_client)
+        )
+        await app.saw("fast")
+        heard = b""
+        while len(heard) < filler or heard.count(b"\n") < 10:
+            heard += await asyncio.to_thread(os.read, from_us, 100_000)
+    for descriptor in (from_client, from_us, to_client):
+        os.close(descriptor)
 
-    assert count == 50
+    assert heard.count(b"-32700") == 10
+
+
+def filled(pipe: int) -> int:
+    """Fill a pipe until it takes no more; how much that was."""
+    os.set_blocking(pipe, False)
+    size = 0
+    with contextlib.suppress(BlockingIOError):
+        while True:
+            size += os.write(pipe, b"x" * 1000)
+    os.set_blocking(pipe, True)
+    return size
 
 
 async def test_a_client_that_stops_listening_has_left() -> None:

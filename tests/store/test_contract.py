@@ -8,8 +8,10 @@ from dataclasses import replace
 
 import pytest
 
+from interlock.core.drift import Reviewed, definition_of
 from interlock.core.lifecycle import CallState
-from interlock.store.protocol import Activity, ActivityFilter, ActivityType, Store, StoreUnavailable
+from interlock.core.safety import SafetyClass
+from interlock.store.protocol import Activity, ActivityFilter, ActivityType, Store, StoreUnavailable, new_id
 from tests.store.examples import NOW, OpenStore, activity, assert_sound, ids_of, log_of, token, told
 
 FULL = Activity(
@@ -285,7 +287,7 @@ async def _all_pages(store: Store, wanted: ActivityFilter) -> Sequence[Activity]
 
 
 async def test_every_filter_lists_what_a_plain_loop_would(store: Store) -> None:
-    chosen = random.Random(7)  # noqa: S311 - a fixed sample, no secret
+    chosen = random.Random(7)
     everything = [_some_activity(chosen, number) for number in range(400)]
     await store.write(everything)
     newest_first = sorted(everything, key=lambda each: (each.at, each.id), reverse=True)
@@ -375,3 +377,91 @@ async def test_a_token_that_cannot_be_stored_fails_alone(store: Store) -> None:
         await store.revoke_token("tok-1", 2**64, told(1))
 
     assert await log_of(store) == []
+
+
+# The operator's word about tools --------------------------------------------------------------------------------
+ONE, OTHER = Reviewed(definition_of('{"name":"one"}')), Reviewed(definition_of('{"name":"other"}'), "f" * 64)
+UNREVIEWED = Reviewed(None, "e" * 64)
+
+
+async def test_a_new_store_has_no_baseline_and_no_override(store: Store) -> None:
+    assert (await store.baselines(), await store.overrides()) == ({}, {})
+
+
+async def test_baselines_come_back_by_server_and_tool(store: Store, open_store: OpenStore) -> None:
+    assert await store.begin_baseline("github", {"one": ONE, "": OTHER}, told(1))
+    assert await store.begin_baseline("db", {"one": OTHER}, told(2))
+
+    expected = {"github": {"one": ONE, "": OTHER}, "db": {"one": OTHER}}
+    assert await store.baselines() == expected
+    assert await (await open_store()).baselines() == expected
+    assert set(await ids_of(store)) == {"change-1", "change-2"}
+
+
+async def test_an_empty_baseline_is_one(store: Store) -> None:
+    assert await store.begin_baseline("github", {}, told(1))
+
+    assert await store.baselines() == {"github": {}}
+
+
+async def test_only_the_first_listing_becomes_the_baseline(store: Store) -> None:
+    await store.begin_baseline("github", {"one": ONE}, told(1))
+
+    assert not await store.begin_baseline("github", {"one": OTHER, "two": ONE}, told(2))
+    assert await store.baselines() == {"github": {"one": ONE}}
+    assert await ids_of(store) == ["change-1"]
+
+
+async def test_of_many_first_listings_at_once_one_becomes_the_baseline_as_a_whole(store: Store) -> None:
+    listings = [{f"tool-{n}": ONE, "shared": Reviewed(definition_of(f'{{"n":{n}}}'))} for n in range(20)]
+    begun = await asyncio.gather(*(store.begin_baseline("s", each, told(n)) for n, each in enumerate(listings)))
+
+    assert sum(begun) == 1
+    assert await store.baselines() == {"s": listings[begun.index(True)]}
+    assert len(await log_of(store)) == 1
+
+
+async def test_what_is_remembered_of_a_tool_is_replaced_or_forgotten_with_the_story(store: Store) -> None:
+    await store.begin_baseline("github", {"one": ONE, "late": UNREVIEWED}, told(1))
+    await store.begin_baseline("db", {"one": ONE, "late": UNREVIEWED}, told(2))
+    await store.keep_reviewed("github", {"one": OTHER, "late": None, "new": UNREVIEWED}, [told(3), told(4)])
+
+    assert await store.baselines() == {
+        "github": {"one": OTHER, "new": UNREVIEWED},
+        "db": {"one": ONE, "late": UNREVIEWED},
+    }
+    assert set(await ids_of(store)) == {f"change-{n}" for n in range(1, 5)}
+    await assert_sound(store)
+
+
+async def test_classes_are_set_replaced_and_unset_with_the_story(store: Store, open_store: OpenStore) -> None:
+    await store.put_override("github", "a", SafetyClass.READ_ONLY, told(1))
+    await store.put_override("github", "b", SafetyClass.UNKNOWN, told(2))
+    await store.put_override("db", "a", SafetyClass.SUBPROCESS, told(3))
+    await store.put_override("github", "a", SafetyClass.DANGEROUS, told(4))
+    await store.put_override("github", "b", None, told(5))
+
+    expected = {"github": {"a": SafetyClass.DANGEROUS}, "db": {"a": SafetyClass.SUBPROCESS}}
+    assert await store.overrides() == expected
+    assert await (await open_store()).overrides() == expected
+    assert set(await ids_of(store)) == {f"change-{n}" for n in range(1, 6)}
+
+
+async def test_a_word_about_a_tool_that_cannot_be_stored_fails_alone(store: Store) -> None:
+    half = "\ud800"
+    with pytest.raises(ValueError, match="surrogates"):
+        await store.begin_baseline("github", {"one": ONE, half: ONE}, told(1))
+    with pytest.raises(ValueError, match="surrogates"):
+        await store.keep_reviewed("github", {half: None}, [told(1)])
+    with pytest.raises(ValueError, match="surrogates"):
+        await store.put_override("github", half, SafetyClass.UNKNOWN, told(1))
+
+    assert await store.baselines() == {}
+    assert await log_of(store) == []
+
+
+def test_ids_of_activities_sort_by_time_and_never_repeat() -> None:
+    earlier, later = {new_id(10**15) for _ in range(100)}, {new_id(10**15 + 1) for _ in range(100)}
+
+    assert len(earlier | later) == 200
+    assert max(earlier) < min(later)

@@ -60,6 +60,22 @@ def test_an_address_of_the_holder_before_is_never_given(tmp_path: Path) -> None:
     assert caught.value.address is None
 
 
+@pytest.mark.parametrize(
+    "left", ["{dead} http://127.0.0.1:1", "http://127.0.0.1:1", "9" * 30 + " x", "{dead}", "\xff 1"]
+)
+def test_an_address_of_a_process_that_is_gone_does_not_count(tmp_path: Path, left: str) -> None:
+    """As between the moment that a new holder has the lock and the moment that it empties the file."""
+    with subprocess.Popen([sys.executable, "-c", ""]) as ended:
+        ended.wait()
+    folder = DataFolder(tmp_path)
+    with folder.hold():
+        (tmp_path / LOCK).write_text(left.format(dead=ended.pid), encoding="latin-1")
+        with pytest.raises(FolderBusy) as caught, folder.hold():
+            pass
+
+    assert caught.value.address is None
+
+
 def test_a_killed_holder_lets_go(tmp_path: Path) -> None:
     argv = [sys.executable, "-c", HOLDER, str(tmp_path)]
     with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as holder:

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from interlock.core.drift import Reviewed, definition_of
 from interlock.core.lifecycle import CallState
 from interlock.core.model import Json, OperationType
 from interlock.store.protocol import Activity, ActivityType
@@ -18,6 +19,8 @@ from interlock.store.rows import (
     nearest_integer,
     place_of,
     record_of,
+    reviewed_of,
+    reviewed_row,
     storable,
     token_of,
     token_row,
@@ -91,6 +94,23 @@ def test_a_bound_is_moved_to_where_a_column_ends() -> None:
 
 def test_a_token_comes_back_as_it_was() -> None:
     assert token_of(token_row(token(1))) == token(1)
+
+
+@pytest.mark.parametrize(
+    "remembered",
+    [Reviewed(definition_of('{"name":"x"}')), Reviewed(definition_of("{}"), "f"), Reviewed(None, "f"), Reviewed(None)],
+)
+def test_what_is_remembered_of_a_tool_comes_back_as_it_was(remembered: Reviewed) -> None:
+    server, tool, definition, told = reviewed_row("s", "t", remembered)
+
+    assert (server, tool) == ("s", "t")
+    assert isinstance(definition, str | None)
+    assert isinstance(told, str | None)
+    assert reviewed_of(definition, told) == remembered
+
+
+def test_a_definition_that_was_tampered_with_is_another_one() -> None:
+    assert reviewed_of("\udcff", None) != reviewed_of('{"name":"x"}', None)
 
 
 @given(st.integers(-(2**63), 2**63 - 1), st.text(max_size=5))

@@ -358,7 +358,7 @@ async def test_closing_tells_of_records_that_were_lost(path: Path) -> None:
 
 # Crashes --------------------------------------------------------------------------------------------------------
 def test_whatever_was_acknowledged_survives_a_kill_at_any_moment(path: Path) -> None:
-    chosen = random.Random(11)  # noqa: S311 - a fixed sample, no secret
+    chosen = random.Random(11)
     acknowledged: set[str] = set()
     for life in range(KILLS):
         acknowledged |= _write_and_be_killed(path, f"life-{life}", after=chosen.randrange(1, 120))

@@ -9,7 +9,7 @@ import pytest
 
 from interlock.store.protocol import StoreUnavailable
 from interlock.store.rows import activity_of, record_of
-from interlock.store.writer import GroupWriter, Job, Limits
+from interlock.store.writer import GroupWriter, Job, Limits, Rows
 from tests.store.examples import StoppedClock, TickingClock, activity, insist
 
 LOST = "records_lost"
@@ -145,8 +145,14 @@ async def test_a_full_queue_refuses_until_there_is_room_again(paper: Paper, writ
     assert paper.batches == [["0"], ["1", "2", "3", "4"], ["6"]]
 
 
-async def test_few_large_records_fill_the_queue_too(paper: Paper, writer: GroupWriter) -> None:
-    large = Job((record_of(activity(1, text="x" * 9_000)),))
+LARGE = [
+    Job((record_of(activity(1, text="x" * 9_000)),)),
+    Job((), rows=(Rows("INSERT", (("x" * 9_000, None, 1),) * 2),)),
+]
+
+
+@pytest.mark.parametrize("large", LARGE, ids=["records", "rows"])
+async def test_few_large_ones_fill_the_queue_too(paper: Paper, writer: GroupWriter, large: Job) -> None:
     await paper.hold_up(writer)
     writer.put(large)
 

@@ -62,14 +62,14 @@ async def reaching(values: Values, *, servers: bool, listen: bool = False) -> As
     # A gateway of our own takes a while to load. That comes before the folder is held, so that others wait less.
     importlib.import_module("interlock.app")
     async with contextlib.AsyncExitStack() as stack:
-        held = await _hold_or_reach(stack, folder)
+        held = await hold_or_reach(stack, folder)
         if isinstance(held, Hold):
             yield await stack.enter_async_context(_own(values, held, servers=servers, listen=listen))
         else:
             yield held
 
 
-async def _hold_or_reach(stack: contextlib.AsyncExitStack, folder: DataFolder) -> Hold | RemoteReach:
+async def hold_or_reach(stack: contextlib.AsyncExitStack, folder: DataFolder) -> Hold | RemoteReach:
     """The right to work in the folder, or a way to whoever has it."""
     deadline = asyncio.get_running_loop().time() + PATIENCE
     while True:
@@ -121,7 +121,7 @@ async def _own(values: Values, hold: Hold, *, servers: bool, listen: bool) -> As
     with contextlib.closing(bind("127.0.0.1", 0)) as listener:
         config = with_listen(load_config(values), "127.0.0.1", listener.getsockname()[1])
         async with contextlib.AsyncExitStack() as stack:
-            gateway = await _started(stack, config, hold, servers=servers)
+            gateway = await started(stack, config, hold, servers=servers)
             if listen:
                 await stack.enter_async_context(listening(gateway, listener, hold))
             else:
@@ -131,7 +131,8 @@ async def _own(values: Values, hold: Hold, *, servers: bool, listen: bool) -> As
             yield OwnReach(asgi(gateway), f"{listened.host}:{listened.port}")
 
 
-async def _started(stack: contextlib.AsyncExitStack, config: "Config", hold: Hold, *, servers: bool) -> "Gateway":
+async def started(stack: contextlib.AsyncExitStack, config: "Config", hold: Hold, *, servers: bool) -> "Gateway":
+    """A gateway of this process, which ends with the stack."""
     from interlock.app import running_gateway
     from interlock.store.protocol import StoreUnavailable
 

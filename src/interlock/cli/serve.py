@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 from interlock import errors
 from interlock.cli.command import Options, Values, Verb
-from interlock.cli.gateway import bind, folder_of
+from interlock.cli.gateway import bind, folder_of, hold_or_reach, started
 from interlock.cli.inputs import bad, load_config
 from interlock.cli.render import counted, note
 from interlock.errors import Exit, InterlockError
-from interlock.store.folder import FolderBusy, Hold
+from interlock.store.folder import DataFolder, Hold
 
 if TYPE_CHECKING:
     from interlock.app import Gateway
@@ -28,38 +28,37 @@ def _serve(values: Values) -> Exit:
 
     from interlock.config.load import with_listen
 
-    folder = folder_of(values)
     config = with_listen(load_config(values), values.host, values.port)
-    with contextlib.ExitStack() as stack:
-        try:
-            hold = stack.enter_context(folder.hold())
-        except FolderBusy as busy:
-            where = f" and listens on {busy.address}" if busy.address else ""
-            raise InterlockError(errors.GATEWAY_RUNS(folder=folder.path, where=where)) from None
-        except OSError as failed:
-            raise bad(f"{folder.path}: {failed.strerror}", "Choose a folder of yours with --data-dir.") from None
-        with contextlib.suppress(KeyboardInterrupt), asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-            runner.run(_run(config, hold))
+    with contextlib.suppress(KeyboardInterrupt), asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        runner.run(_run(config, folder_of(values)))
     return Exit.OK
 
 
-async def _run(config: "Config", hold: Hold) -> None:
-    from interlock.app import listening, running_gateway
+async def _run(config: "Config", folder: DataFolder) -> None:
+    from interlock.app import listening
     from interlock.config.load import with_listen
 
     listen = config.settings.listen
     with contextlib.closing(bind(listen.host, listen.port)) as listener:
         config = with_listen(config, None, listener.getsockname()[1])
-        async with running_gateway(config, hold) as gateway:
+        async with contextlib.AsyncExitStack() as stack:
+            gateway, hold = await _started(stack, config, folder)
             if safe := await _is_safe(gateway, config):
-                async with listening(gateway, listener, hold):
-                    _greet(gateway, config, hold)
-                    await _told_to_stop()
-        if not safe:
-            raise bad(
-                f"listening on {listen.host} needs tokens, and there is none for an agent",
-                "Make one first: `interlock token create --role agent --name NAME`. Or listen on 127.0.0.1.",
-            )
+                await stack.enter_async_context(listening(gateway, listener, hold))
+                _greet(gateway, config, hold)
+                await _told_to_stop()
+    if not safe:
+        raise bad(
+            f"listening on {listen.host} needs tokens, and there is none for an agent",
+            "Make one first: `interlock token create --role agent --name NAME`. Or listen on 127.0.0.1.",
+        )
+
+
+async def _started(stack: contextlib.AsyncExitStack, config: "Config", folder: DataFolder) -> "tuple[Gateway, Hold]":
+    hold = await hold_or_reach(stack, folder)
+    if isinstance(hold, Hold):
+        return await started(stack, config, hold, servers=True), hold
+    raise InterlockError(errors.GATEWAY_RUNS(folder=folder.path, address=hold.address))
 
 
 async def _told_to_stop() -> None:

@@ -185,7 +185,7 @@ def _trust_options(parser: Options) -> None:
 def _trust(values: Values) -> Exit:
     server, tool = _server_or_tool(values.tool)
     if tool is None and not values.all:
-        raise bad(f"'{server}' is a server and no tool", f"Name one tool as {server}:TOOL, or add --all.")
+        raise bad(f"'{server}' names a whole server", f"Name one tool as {server}:TOOL, or add --all.")
     if tool is not None and values.all:
         raise bad("--all is for a whole server", f"Leave --all out, or say `{server} --all`.")
 

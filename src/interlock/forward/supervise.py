@@ -170,6 +170,8 @@ class Supervisor:
                 await self._keep()
         finally:
             self._ended = True
+            if not self._is(Health.READY):
+                self._upstream.drop()  # whoever was not even there yet gets no time to leave
             self._set(Health.STOPPED, "")
             try:
                 await self._upstream.close()

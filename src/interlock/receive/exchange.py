@@ -62,22 +62,29 @@ class HttpExchange:
 
     async def run(self, work: Awaitable[bytes], on_cancel: bytes) -> None:
         """Run a call to its end and send its answer, or `on_cancel` when it was cancelled and somebody still reads."""
+        try:
+            answer = await self._answer(work, on_cancel)
+            if not self._gone:
+                await self._finish(answer)
+        finally:
+            if self._speaker is not None:
+                self._speaker.cancel()  # it has ended, unless there is nobody to speak to any more
+
+    async def _answer(self, work: Awaitable[bytes], on_cancel: bytes) -> bytes:
         self._task = asyncio.current_task()
         timer = asyncio.get_running_loop().call_later(WATCH_AFTER, self._start_watching)
         try:
-            answer = await work
+            return await work
         except asyncio.CancelledError:
             if not self._cancelled or self._task is None:
                 raise
             self._task.uncancel()
-            answer = on_cancel
+            return on_cancel
         finally:
             self._task = None
             timer.cancel()
             for helper in self._helpers:
                 helper.cancel()
-        if not self._gone:
-            await self._finish(answer)
 
     def _start_watching(self) -> None:
         self._helpers.append(self._side.create_task(self._watch()))

@@ -111,9 +111,13 @@ class Outlet:
         try:
             is_read = True
             while is_read:
-                given.put(await self._waiting.get())
+                waiting = [await self._waiting.get()]
+                while not self._waiting.empty():  # as many as there are: changing threads costs more than writing
+                    waiting.append(self._waiting.get_nowait())
+                given.put(b"".join(waiting))
                 is_read = await written.get()
-                self._waiting.task_done()
+                for _ in waiting:
+                    self._waiting.task_done()
         finally:
             given.put(b"")
 

@@ -20,14 +20,15 @@ from interlock.core.toolbook import ListedTool, ToolBook
 from interlock.receive.naming import mentions, spoken
 from interlock.receive.wording import Wording, wording_of
 
-MAX_QUERY, MAX_ASKED, MAX_ORDERING = 1_000, 48, 4
+MAX_QUERY, MAX_ASKED = 1_000, 48
 _DIGITS = 4
 
 _FEW, _ENOUGH = 50, 200
-_FINDS, _TELLS = 1 / 8, 1 / 2
+_FINDS, _ORDERS = 1 / 8, 1 / 2
 """The rarest word of a question finds tools, and so does every word that few tools bear. A more common one finds only
-until there are enough, and never if more than an eighth of all tools bear it; it puts in order what was found. What
-more than half of them bear tells nothing, as in BM25's own measure. This takes the place of a list of stop words."""
+until there are enough, and never if more than an eighth of all tools bear it. The others put in order what was found,
+the rarer first, as long as together no more than half of all tools bear them: what most tools say tells nothing. This
+takes the place of a list of stop words, and bounds the work for every question."""
 
 _NAMED, _NAMED_IN_FULL = 1_000.0, 2_000.0
 """What being named adds. Words cannot reach it: each of at most 48 adds less than the logarithm of all tools."""
@@ -198,7 +199,8 @@ def _definition(each: ListedTool) -> tuple[str, str]:
 
 def _asked(query: str, state: _State) -> _Asked:
     total = sum([len(shelf.row) for shelf in state.shelves.values()])
-    asked, found = _Asked({}, {}), 0
+    asked = _Asked({}, {})
+    found = ordered = 0
     known = state.words.__contains__
     words = islice(filter(known, asked_stems(query, known)), MAX_ASKED)
     for count, word in sorted((state.words[word], word) for word in words):
@@ -206,8 +208,9 @@ def _asked(query: str, state: _State) -> _Asked:
         if not found or count <= _FEW or (found < _ENOUGH and count <= total * _FINDS):
             asked.finding[word] = idf
             found += count
-        elif len(asked.ordering) < MAX_ORDERING and count <= total * _TELLS:
+        elif ordered + count <= total * _ORDERS:
             asked.ordering[word] = idf
+            ordered += count
     return asked
 
 
@@ -244,8 +247,6 @@ def _put_first(named: _Scores, scores: _Scores, asked: _Asked) -> None:
 
 
 def _best(scores: _Scores, limit: int) -> tuple[Hit, ...]:
-    if limit < 1:
-        return ()
     least = min(heapq.nlargest(limit, scores.values()), default=0.0) - 10**-_DIGITS
     ranked = [(-round(score, _DIGITS), entry.shown, entry) for entry, score in scores.items() if score >= least]
     ranked.sort(key=lambda one: one[:2])

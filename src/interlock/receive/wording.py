@@ -92,7 +92,7 @@ def _nodes(schema: Json) -> Iterator[Mapping[str, Json]]:
     """The objects inside a schema, level by level; a loop and not a recursion, because a schema may be of any depth."""
     level: list[Json] = [schema]
     seen = 0
-    while level and seen < MAX_NODES:
+    while level:
         below: list[Json] = []
         for node in level[: MAX_NODES - seen]:
             seen += 1

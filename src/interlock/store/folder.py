@@ -2,8 +2,8 @@
 
 One process at a time runs a gateway on a folder, because two would each take the other's calls for what a crash left
 behind. The lock is the operating system's, so it ends with the process, however that ends. Whoever finds it taken asks
-the process that holds it, at the address written into the lock file; that file is emptied by every new holder, so an
-address in it is never an old one.
+the process that holds it, at the address written into the lock file. That file is emptied by every new holder, and an
+address of a process that is gone does not count, so the operator's credential is never sent to an old one.
 
 This module refuses to make a folder or a file that others may read.
 """
@@ -50,7 +50,7 @@ class DataFolder:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
-                raise FolderBusy(os.pread(lock, 1000, 0).decode("utf-8", "replace") or None) from None
+                raise FolderBusy(_announced(lock)) from None
             os.ftruncate(lock, 0)
             yield Hold(self, lock)
         finally:
@@ -82,4 +82,18 @@ class Hold:
     def announce(self, address: str) -> None:
         """Say where this process listens, as `http://host:port`."""
         os.ftruncate(self._lock, 0)
-        os.pwrite(self._lock, address.encode("utf-8"), 0)
+        os.pwrite(self._lock, f"{os.getpid()} {address}".encode(), 0)
+
+
+def _announced(lock: int) -> str | None:
+    """The address in a lock file, unless it is one of a process that is gone: its successor is about to remove it."""
+    process, _, address = os.pread(lock, 1000, 0).decode("utf-8", "replace").partition(" ")
+    if not process.isdecimal() or not address:
+        return None
+    try:
+        os.kill(int(process), 0)
+    except (ProcessLookupError, OverflowError):
+        return None
+    except PermissionError:
+        pass  # it lives, and belongs to somebody else
+    return address

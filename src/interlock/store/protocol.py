@@ -1,20 +1,24 @@
 """What every store can do, in terms of the product and not of SQL.
 
-The store keeps three kinds of things: the sealed log of entries, which only ever grows; the activities that people list
-and filter, one row per call, kept in step with the log in the same transaction; and the tokens of callers. A write is
-finished when it is durable: whoever awaits it knows that a crash cannot undo it. When the store cannot write it raises
-StoreUnavailable, and whoever called refuses the call.
+The store keeps four kinds of things: the sealed log of entries, which only ever grows; the activities that people list
+and filter, one row per call, kept in step with the log in the same transaction; the tokens of callers; and the
+operator's word about tools, that is, what was reviewed of each and which classes were set. A write is finished when it
+is durable: whoever awaits it knows that a crash cannot undo it. When the store cannot write it raises StoreUnavailable,
+and whoever called refuses the call.
 
 This module refuses to know a database, a thread or a file.
 """
 
-from collections.abc import Sequence
+import secrets
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Protocol
 
+from interlock.core.drift import Reviewed
 from interlock.core.lifecycle import CallState
 from interlock.core.model import Json, JsonObject, Micros
+from interlock.core.safety import SafetyClass
 
 
 class StoreUnavailable(Exception):
@@ -30,6 +34,11 @@ class ActivityType(StrEnum):
     CONFIG_CHANGE = "config_change"
     TOKEN_CHANGE = "token_change"  # noqa: S105 - a word, no secret
     SYSTEM = "system"
+
+
+def new_id(now: Micros) -> str:
+    """An id of an activity: it sorts by time and cannot be guessed."""
+    return f"{now:014x}{secrets.token_hex(8)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,4 +171,24 @@ class Store(Protocol):
 
     async def revoke_token(self, token_id: str, at: Micros, why: Activity) -> bool:
         """Revoke a token once; False when there is none or it was revoked before, and then nothing is written."""
+        ...
+
+    async def baselines(self) -> Mapping[str, Mapping[str, Reviewed]]:
+        """What was reviewed, by server and tool. A server that has a baseline is there even if no tool is in it."""
+        ...
+
+    async def begin_baseline(self, server: str, tools: Mapping[str, Reviewed], why: Activity) -> bool:
+        """Begin the baseline of a server once; False when it has one, and then nothing is written."""
+        ...
+
+    async def keep_reviewed(self, server: str, tools: Mapping[str, Reviewed | None], why: Sequence[Activity]) -> None:
+        """Remember tools of a server that has a baseline, or forget them (None), in one transaction with the story."""
+        ...
+
+    async def overrides(self) -> Mapping[str, Mapping[str, SafetyClass]]:
+        """The classes that were set, by server and tool."""
+        ...
+
+    async def put_override(self, server: str, tool: str, safety_class: SafetyClass | None, why: Activity) -> None:
+        """Set the class of a tool, or unset it (None), in one transaction with the activity that tells of it."""
         ...

@@ -76,6 +76,32 @@ FROM token ORDER BY created_at, id
 # Compare and set: only the first revocation changes a row.
 REVOKE_TOKEN = "UPDATE token SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL"  # noqa: S105 - no secret
 
+# The first listing of a server: only the first one changes a row.
+BEGIN_BASELINE = "INSERT INTO baseline (server, since) VALUES (?, ?) ON CONFLICT (server) DO NOTHING"
+
+# All baselines; a server whose baseline is empty comes once, without a tool.
+BASELINES = """
+SELECT baseline.server, reviewed.tool, reviewed.definition, reviewed.told
+FROM baseline LEFT JOIN reviewed ON reviewed.server = baseline.server ORDER BY baseline.server, reviewed.tool
+"""
+
+# What is remembered of a tool takes the place of what was remembered before.
+PUT_REVIEWED = """
+INSERT INTO reviewed (server, tool, definition, told) VALUES (?, ?, ?, ?)
+ON CONFLICT (server, tool) DO UPDATE SET definition = excluded.definition, told = excluded.told
+"""
+
+# A tool that nobody reviewed and that is gone.
+DROP_REVIEWED = "DELETE FROM reviewed WHERE server = ? AND tool = ?"
+
+# The operator's classes.
+OVERRIDES = "SELECT server, tool, safety_class FROM override ORDER BY server, tool"
+PUT_OVERRIDE = """
+INSERT INTO override (server, tool, safety_class) VALUES (?, ?, ?)
+ON CONFLICT (server, tool) DO UPDATE SET safety_class = excluded.safety_class
+"""
+DROP_OVERRIDE = "DELETE FROM override WHERE server = ? AND tool = ?"
+
 _SELECTIVE = ("session_id", "tool", "caller", "server", "status", "verdict", "intent_type", "safety_class", "type")
 """The columns that can be filtered by, those that leave the fewest rows first."""
 

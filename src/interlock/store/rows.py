@@ -1,4 +1,4 @@
-"""Activities, entries and tokens as rows, and rows as what they were.
+"""Activities, entries, tokens and reviews as rows, and rows as what they were.
 
 All turning into text happens here, once, in the thread of whoever writes: a value that no database can hold is refused
 before it is queued, so that it fails its own caller and never the batch it would have joined; and what is written later
@@ -16,6 +16,7 @@ from typing import Any, TypeAlias
 import msgspec
 
 from interlock.core.canonical import canonical_text
+from interlock.core.drift import Reviewed, definition_of
 from interlock.core.lifecycle import CallState
 from interlock.core.model import Json, Micros
 from interlock.store.protocol import Activity, ActivityType, LogEntry, Token
@@ -83,6 +84,17 @@ def token_of(row: Sequence[Any]) -> Token:
     identity, principal, kind, roles, secret_hash, created_at, expires_at, revoked_at, scope = row
     known = tuple(json.loads(roles))
     return Token(identity, principal, kind, known, secret_hash, created_at, expires_at, revoked_at, json.loads(scope))
+
+
+def reviewed_row(server: str, tool: str, each: Reviewed) -> Row:
+    """The row of what is remembered of a tool. Raises ValueError when no database could hold it."""
+    return storable((server, tool, None if each.definition is None else each.definition.text, each.told))
+
+
+def reviewed_of(definition: str | None, told: str | None) -> Reviewed:
+    """What is remembered of a tool, from its columns. The fingerprint is taken anew: a text that was tampered with is
+    another definition."""
+    return Reviewed(None if definition is None else definition_of(definition), told)
 
 
 def storable(row: Row) -> Row:

@@ -16,7 +16,7 @@ import asyncio
 import os
 import secrets
 import sqlite3
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
@@ -24,8 +24,10 @@ from typing import Any
 
 from interlock.clock import Clock
 from interlock.core.canonical import canonical_text
+from interlock.core.drift import Reviewed
 from interlock.core.lifecycle import CALL, CallState
 from interlock.core.model import Micros
+from interlock.core.safety import SafetyClass
 from interlock.store import queries
 from interlock.store.chain import BEGINNING, entry_hash
 from interlock.store.migrate import migrate, migrations
@@ -38,11 +40,13 @@ from interlock.store.rows import (
     entry_of,
     nearest_integer,
     record_of,
+    reviewed_of,
+    reviewed_row,
     storable,
     token_of,
     token_row,
 )
-from interlock.store.writer import GroupWriter, Guard, Job, Limits
+from interlock.store.writer import GroupWriter, Guard, Job, Limits, Rows
 
 MAX_PAGE = 500
 """The most activities that one page of a list holds."""
@@ -125,9 +129,39 @@ class SqliteStore:
     async def revoke_token(self, token_id: str, at: Micros, why: Activity) -> bool:
         return await self._write((record_of(why),), Guard(queries.REVOKE_TOKEN, storable((at, token_id))))
 
-    async def _write(self, records: tuple[Record, ...], guard: Guard | None = None) -> bool:
+    async def baselines(self) -> Mapping[str, Mapping[str, Reviewed]]:
+        found: dict[str, dict[str, Reviewed]] = {}
+        for server, tool, definition, told in await self._rows(queries.BASELINES, ()):
+            tools = found.setdefault(server, {})
+            if tool is not None:
+                tools[tool] = reviewed_of(definition, told)
+        return found
+
+    async def begin_baseline(self, server: str, tools: Mapping[str, Reviewed], why: Activity) -> bool:
+        once = Guard(queries.BEGIN_BASELINE, storable((server, why.at)))
+        return await self._write((record_of(why),), once, _reviewed_rows(server, tools))
+
+    async def keep_reviewed(self, server: str, tools: Mapping[str, Reviewed | None], why: Sequence[Activity]) -> None:
+        await self._write(tuple(map(record_of, why)), rows=_reviewed_rows(server, tools))
+
+    async def overrides(self) -> Mapping[str, Mapping[str, SafetyClass]]:
+        found: dict[str, dict[str, SafetyClass]] = {}
+        for server, tool, safety_class in await self._rows(queries.OVERRIDES, ()):
+            found.setdefault(server, {})[tool] = SafetyClass(safety_class)
+        return found
+
+    async def put_override(self, server: str, tool: str, safety_class: SafetyClass | None, why: Activity) -> None:
+        if safety_class is None:
+            put = Rows(queries.DROP_OVERRIDE, (storable((server, tool)),))
+        else:
+            put = Rows(queries.PUT_OVERRIDE, (storable((server, tool, safety_class.value)),))
+        await self._write((record_of(why),), rows=(put,))
+
+    async def _write(
+        self, records: tuple[Record, ...], guard: Guard | None = None, rows: tuple[Rows, ...] = ()
+    ) -> bool:
         waiter = asyncio.get_running_loop().create_future()
-        self._open_writer().put(Job(records, guard, waiter))
+        self._open_writer().put(Job(records, guard, waiter, rows))
         return await waiter
 
     async def _rows(self, sql: str, values: Row) -> list[Any]:
@@ -163,7 +197,7 @@ class SqliteLedger:
         self._handle.close()
 
     def _write(self, connection: sqlite3.Connection, jobs: Sequence[Job]) -> list[bool]:
-        written = [job.guard is None or _changes_one(connection, job.guard) for job in jobs]
+        written = [_lets(connection, job) for job in jobs]
         records = [record for job, let in zip(jobs, written, strict=True) if let for record in job.records]
         connection.executemany(queries.APPEND, self._links(connection, records))
         # Of several versions in one batch only the last one is ever seen in the list; the log has them all.
@@ -260,8 +294,19 @@ def _create(path: Path) -> None:
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
 
 
-def _changes_one(connection: sqlite3.Connection, guard: Guard) -> bool:
-    return connection.execute(guard.sql, guard.values).rowcount == 1
+def _lets(connection: sqlite3.Connection, job: Job) -> bool:
+    """Whether the guard lets a job be written; if so, its rows are."""
+    if job.guard is not None and connection.execute(job.guard.sql, job.guard.values).rowcount != 1:
+        return False
+    for each in job.rows:
+        connection.executemany(each.sql, each.rows)
+    return True
+
+
+def _reviewed_rows(server: str, tools: Mapping[str, Reviewed | None]) -> tuple[Rows, ...]:
+    kept = tuple(reviewed_row(server, tool, each) for tool, each in tools.items() if each is not None)
+    gone = tuple(storable((server, tool)) for tool, each in tools.items() if each is None)
+    return Rows(queries.PUT_REVIEWED, kept), Rows(queries.DROP_REVIEWED, gone)
 
 
 def _text(stored: bytes) -> str:

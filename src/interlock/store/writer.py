@@ -12,7 +12,6 @@ This module refuses to know a database, to retry a record, and to queue without 
 
 import asyncio
 import contextlib
-import secrets
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,7 +19,7 @@ from typing import Protocol
 
 from interlock.clock import Clock
 from interlock.core.lifecycle import CallState
-from interlock.store.protocol import Activity, ActivityType, StoreUnavailable
+from interlock.store.protocol import Activity, ActivityType, StoreUnavailable, new_id
 from interlock.store.rows import Record, Row, record_of
 
 _CLOSED = "The store is closed."
@@ -36,12 +35,21 @@ class Guard:
 
 
 @dataclass(frozen=True, slots=True)
+class Rows:
+    """A statement, and the rows that it is run with."""
+
+    sql: str
+    rows: tuple[Row, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Job:
     """What is written together, for one caller. The waiter is told whether it was written, or why it could not be."""
 
     records: tuple[Record, ...]
     guard: Guard | None = None
     waiter: asyncio.Future[bool] | None = None
+    rows: tuple[Rows, ...] = ()
 
 
 class Ledger(Protocol):
@@ -150,7 +158,7 @@ class GroupWriter:
     def _confession(self, loss: Loss) -> Job:
         now = self._clock.now()
         activity = Activity(
-            id=f"{now:014x}{secrets.token_hex(8)}",
+            id=new_id(now),
             at=now,
             type=ActivityType.SYSTEM,
             status=CallState.ERROR,
@@ -190,4 +198,5 @@ def _tell(waiting: Sequence[tuple[asyncio.Future[bool], bool | StoreUnavailable]
 
 def _characters(job: Job) -> int:
     # Twice: the body of an activity is held once for its row and once for its entry.
-    return 2 * sum(len(record.text) for record in job.records)
+    rows = (value for each in job.rows for row in each.rows for value in row if isinstance(value, str))
+    return 2 * sum(len(record.text) for record in job.records) + sum(map(len, rows))
