@@ -53,6 +53,8 @@ from interlock.web.parts import Parts
 from interlock.web.routes import rest_app
 
 SAMPLE = "sample"
+GRACE_SECONDS = 5
+"""How long requests that are under way may take to end when the gateway stops."""
 START_SECONDS = 3.0
 """How long the first agent waits for the servers; those that take longer join later."""
 
@@ -132,7 +134,7 @@ def workspaces_of(config: Config) -> Workspaces:
     """The workspaces by folder; the default one is the one that is named so, else the only one."""
     listed = config.settings.workspaces
     only = listed[0].id if len(listed) == 1 else None
-    folders = {PurePosixPath(Path(each.path).expanduser()): each.id for each in listed if each.path}
+    folders = {PurePosixPath(Path(each.path).expanduser().resolve()): each.id for each in listed if each.path}
     return Workspaces(config.settings.default_workspace or only, folders)
 
 
@@ -252,7 +254,7 @@ async def listening(gateway: Gateway, listener: socket.socket, hold: Hold) -> As
             log_level="warning",
             server_header=False,
             date_header=False,
-            timeout_graceful_shutdown=5,
+            timeout_graceful_shutdown=GRACE_SECONDS,
         )
     )
     host, port = listener.getsockname()[:2]
@@ -265,6 +267,8 @@ async def listening(gateway: Gateway, listener: socket.socket, hold: Hold) -> As
             yield
         finally:
             server.should_exit = True
+            # Whoever only listens would keep the server from ending until its patience is over.
+            await gateway.face.end_sessions()
 
 
 def _let_in(gateway: Gateway, headers: dict[str, str]) -> None:

@@ -126,7 +126,8 @@ async def test_an_instance_with_a_call_under_way_is_not_closed_for_want_of_use()
         clock.forward(3_600_000_000)
         instances_of(seen).sweep()
 
-        assert await call
+        assert len(list(instances_of(seen))) == 2
+        assert await call == await seen.pid("up", caller="a")
 
 
 async def test_beyond_the_limit_the_one_that_was_idle_longest_makes_room() -> None:

@@ -5,7 +5,8 @@ import contextlib
 import json
 import os
 import signal
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,10 +16,12 @@ import pytest
 from interlock.core.health import Health
 from interlock.forward.fleet import Fleet
 from interlock.forward.link import BadMessage, LinkDown, LinkTimeout
-from interlock.forward.supervise import Supervisor
+from interlock.forward.link_stdio import StdioLink
+from interlock.forward.pace import Pace
+from interlock.forward.supervise import OnTools, Supervisor
 from interlock.forward.upstream import UpstreamSpec
 from tests.fakes import FakeClock
-from tests.forward.children import LOOPS, runs
+from tests.forward.children import LOOPS, runs, wait_until
 from tests.forward.fleets import QUICK, SECONDS, Watched, small, watched
 from tests.forward.raw_server import ACCEPTED, RawServer, Received, each, reply, whole
 from tests.upstream.running import http_upstream, only_once, received, stdio_argv
@@ -133,6 +136,26 @@ async def test_one_that_stayed_up_for_a_while_is_started_again_at_once() -> None
         for times in range(12):
             await seen.kill("up")
             await seen.became("up", READY, times + 2)
+
+
+async def test_a_process_that_did_not_come_up_is_not_left_running_until_the_next_start() -> None:
+    spec = small("up", "print(os.getpid(), file=sys.stderr, flush=True)\nhear()\nhear()\ntime.sleep(1000)")
+    async with watched([spec], pace=replace(UNHURRIED, discover=0.3, handshake=0.3)) as seen:
+        await seen.is_now("up", DOWN)
+        pid = int((seen.fleet.logs("up") or ("0",))[0])
+
+        assert await asyncio.to_thread(wait_until, lambda: not runs(pid), 1)
+
+
+async def test_one_that_has_not_come_up_gets_no_time_to_leave() -> None:
+    async with watched([UpstreamSpec("up", "up", ("sleep", "1000"))], settle=False) as seen:
+        await seen.is_now("up", STARTING)
+        link = seen.fleet.upstreams["up"]._upstream.link  # pyright: ignore[reportPrivateUsage]
+        assert isinstance(link, StdioLink)
+        while not link.alive:  # noqa: ASYNC110 - nobody is told that a process has begun
+            await asyncio.sleep(0)
+
+    assert link.returncode == -signal.SIGKILL
 
 
 async def test_after_the_end_calls_are_refused() -> None:
@@ -374,6 +397,37 @@ async def test_a_problem_is_short_whatever_the_upstream_says() -> None:
         assert len((await seen.is_now("up", DOWN)).problem) == 500
 
 
+@asynccontextmanager
+async def owned(spec: UpstreamSpec, take: OnTools, pace: Pace = QUICK) -> AsyncGenerator[Supervisor]:
+    """A supervisor at work, without the rest of a fleet."""
+    async with Fleet([]) as fleet, asyncio.timeout(SECONDS), asyncio.TaskGroup() as group:
+        connect = fleet._connect  # pyright: ignore[reportPrivateUsage]
+        supervisor = Supervisor(spec, connect, pace, FakeClock(), on_tools=take)
+        owner = group.create_task(supervisor.run())
+        await supervisor.settled.wait()
+        yield supervisor
+        owner.cancel()
+
+
+def in_time() -> float:
+    """A deadline that is far away."""
+    return asyncio.get_running_loop().time() + SECONDS
+
+
+async def test_a_list_that_is_as_before_is_not_handed_on() -> None:
+    taken: list[Sequence[bytes]] = []
+
+    async def take(texts: Sequence[bytes]) -> None:
+        taken.append(texts)
+
+    async with owned(small("up"), take, replace(QUICK, refresh_every=0.01)) as supervisor:
+        heard: dict[str, int] = {}
+        while heard.get("tools/list", 0) < 4:
+            heard = json.loads((await supervisor.call("echo", b"{}", in_time())).result)["heard"]
+
+    assert len(taken) == 1
+
+
 async def test_a_defect_of_ours_costs_the_upstream_a_start_and_nothing_else() -> None:
     reported: list[dict[str, Any]] = []
     asyncio.get_running_loop().set_exception_handler(lambda _, context: reported.append(context))
@@ -384,15 +438,10 @@ async def test_a_defect_of_ours_costs_the_upstream_a_start_and_nothing_else() ->
         if len(taken) == 1:
             raise KeyError("a defect")
 
-    async with Fleet([]) as fleet, asyncio.timeout(SECONDS), asyncio.TaskGroup() as group:
-        connect = fleet._connect  # pyright: ignore[reportPrivateUsage]
-        supervisor = Supervisor(small("up"), connect, QUICK, FakeClock(), on_tools=take)
-        owner = group.create_task(supervisor.run())
-        await supervisor.settled.wait()
+    async with owned(small("up"), take) as supervisor:
         assert (supervisor.health, supervisor.problem) == (DOWN, "'a defect'")
-        await supervisor.usable(asyncio.get_running_loop().time() + SECONDS)
-        assert supervisor.health is READY
-        owner.cancel()
+        await supervisor.usable(in_time())
+        assert await supervisor.call("echo", b"{}", in_time())
 
     assert [json.loads(text)["name"] for text in taken[1]] == ["echo"]
     assert [repr(each["exception"]) for each in reported] == ["KeyError('a defect')"]

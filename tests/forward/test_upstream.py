@@ -281,7 +281,8 @@ async def test_a_list_that_never_ends_is_cut_off() -> None:
 
 
 async def test_a_list_with_too_many_tools_is_cut_off() -> None:
-    many = "def page(m, n): result(m, tools=[{'name': f't{i}'} for i in range(3_000)], nextCursor=str(n))"
+    tools = "[{'name': f't{i}'} for i in range(3_000)]"
+    many = f"def page(m, n): result(m, tools={tools}, nextCursor=str(n)) if n < 4 else refuse(m, -32000)"
 
     assert len(await listed(many)) == MAX_TOOLS
 

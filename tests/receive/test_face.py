@@ -1,5 +1,7 @@
 """Sessions over HTTP: whose they are, and how they end."""
 
+import asyncio
+import contextlib
 from pathlib import Path
 from typing import Any
 
@@ -93,6 +95,30 @@ async def test_a_session_that_nobody_uses_is_ended_and_one_that_is_used_is_not(
     assert (kept, ended) == (0, 1)
     assert stream.status_code == 200
     assert (after_idle.status_code, after_used.status_code) == (404, 200)
+
+
+async def test_a_call_in_a_version_that_nobody_knows_is_told_which_ones_there_are(tmp_path: Path) -> None:
+    async with serving(tmp_path) as running, httpx2.AsyncClient() as http:
+        headers = {**HEADERS, "mcp-protocol-version": "2099-01-01", "mcp-method": "tools/call"}
+        known = "io.modelcontextprotocol/"
+        meta: dict[str, Any] = {f"{known}protocolVersion": "2099-01-01", f"{known}clientCapabilities": {}}
+        call = {**CALL, "params": {**CALL["params"], "_meta": meta}}
+        answer = await http.post(running.url, json=call, headers={**headers, "mcp-name": "retrieve_tools"})
+
+    assert answer.status_code == 400
+    assert answer.json()["error"]["code"] == -32022
+
+
+async def test_a_client_that_only_listens_does_not_keep_the_gateway_from_ending(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("interlock.app.GRACE_SECONDS", 3600)
+    listener = contextlib.AsyncExitStack()  # left after the gateway has ended
+    async with asyncio.timeout(30), httpx2.AsyncClient() as http, listener, serving(tmp_path) as running:
+        session = await opened(http, running)
+        stream = await listener.enter_async_context(http.stream("GET", running.url, headers=session))
+
+    assert stream.status_code == 200
 
 
 async def test_a_token_that_is_not_of_an_agent_does_not_call(tmp_path: Path) -> None:

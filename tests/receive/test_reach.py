@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import json
 import logging
+import socket
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -219,6 +220,8 @@ async def test_an_app_that_talks_on_when_it_is_left_is_not_waited_for() -> None:
     reach = OwnReach(stubborn, "127.0.0.1:1")
     async with asyncio.timeout(SECONDS), reach.ask(Ask("GET", "/", {})) as response:
         first = await anext(response.pieces)
+        for _ in range(100):  # until it waits to be read
+            await asyncio.sleep(0)
 
     assert first == b"x"
 
@@ -300,3 +303,14 @@ def test_nothing_can_be_slipped_into_a_request(target: str, headers: dict[str, s
 @pytest.mark.parametrize(("host", "address"), [("127.0.0.1", "127.0.0.1:7"), ("::1", "[::1]:7")])
 def test_the_address_is_written_as_in_a_url(host: str, address: str) -> None:
     assert RemoteReach(host, 7).address == address
+
+
+async def test_nothing_is_sent_to_the_address_of_a_gateway_that_has_ended() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as stranger:
+        reach = RemoteReach("127.0.0.1", stranger.getsockname()[1], lambda: False)
+        with pytest.raises(NotSent, match="has ended"):
+            async with reach.ask(Ask("GET", "/livez", {"authorization": "Bearer secret"})):
+                pass
+        stranger.setblocking(False)
+        with pytest.raises(BlockingIOError):
+            stranger.accept()

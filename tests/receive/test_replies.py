@@ -83,3 +83,9 @@ def test_a_message_of_an_event_stream_is_one_event() -> None:
     assert event.startswith(b"event: message\r\ndata: {")
     assert event.endswith(b"}\r\n\r\n")
     assert event.count(b"\n") == 3
+
+
+def test_an_event_is_one_line_whatever_white_space_is_in_the_message() -> None:
+    event = replies.sse_event(b'{"a":\r\n1}')
+
+    assert event == b'event: message\r\ndata: {"a":  1}\r\n\r\n'

@@ -226,6 +226,14 @@ def test_a_common_verb_still_tells_tools_apart() -> None:
     assert find(index, "getting thing7", 1) == ["shop:get_thing7"]
 
 
+def test_a_rarer_word_by_the_way_does_not_hide_what_the_others_mean() -> None:
+    crowd = {"customer": 210, "mail": 220, "send": 230, "parcel": 1_300}
+    tools = [described(f"x{number}_{word}") for word, count in crowd.items() for number in range(count)]
+    index = index_of({"shop": tools, "post": [described("send_mail")]})
+
+    assert find(index, "send a mail to the customer", 1) == ["post:send_mail"]
+
+
 @pytest.mark.parametrize("query", ["", "   ", "!?", "___", "::", "\x00\x1b[2J", "\u202e\u200b", "xyzzy", "*", '"'])
 def test_a_question_without_a_known_word_finds_nothing(query: str, real: ToolIndex) -> None:
     assert real.find(query, 10, anything) == Found((), 0)

@@ -5,6 +5,7 @@ import contextlib
 import json
 import os
 import socket
+import threading
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -698,23 +699,28 @@ async def test_a_client_behind_pipes_is_served_until_it_closes_them() -> None:
 
 
 async def test_what_was_said_before_the_end_of_stdin_is_still_written() -> None:
-    app = Scripted()
     from_client, to_us = os.pipe()
     from_us, to_client = os.pipe()
-    filler = filled(to_client)
-    os.write(to_us, b"{\n" * 10 + call(method="fast") + b"\n")
+    filler, before = filled(to_client), set(threading.enumerate())
+    os.write(to_us, b"{\n" * 10)
     os.close(to_us)
+    reach = own(Scripted())
     async with asyncio.timeout(SECONDS), asyncio.TaskGroup() as group:
-        group.create_task(
-            serve_stdio(own(app), Renewals(), headers={}, limit=LIMIT, stdin=from_client, stdout=to_client)
+        serving = group.create_task(
+            serve_stdio(reach, Renewals(), headers={}, limit=LIMIT, stdin=from_client, stdout=to_client)
         )
-        await app.saw("fast")
+        while [each.name for each in set(threading.enumerate()) - before] != ["stdout"]:  # noqa: ASYNC110 - threads
+            await asyncio.sleep(0)
+        for _ in range(100):  # until the end of stdin has been heard of
+            await asyncio.sleep(0)
+        waited = not serving.done()
         heard = b""
         while len(heard) < filler or heard.count(b"\n") < 10:
             heard += await asyncio.to_thread(os.read, from_us, 100_000)
     for descriptor in (from_client, from_us, to_client):
         os.close(descriptor)
 
+    assert waited
     assert heard.count(b"-32700") == 10
 
 

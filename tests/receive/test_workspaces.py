@@ -1,5 +1,6 @@
 """Where a caller is: the token says, then the operator's word about the folder, then the default."""
 
+import os
 from pathlib import PurePosixPath
 
 import pytest
@@ -50,6 +51,13 @@ def test_the_innermost_folder_that_holds_the_working_directory_counts(
     placed = PLACES.place(agent(), folder_headers(folder, credential), callers)
 
     assert placed.workspace == workspace
+
+
+def test_a_folder_whose_name_is_no_text_is_in_its_workspace_too(operator: tuple[Callers, str]) -> None:
+    callers, credential = operator
+    folder = os.fsdecode(b"/srv/prod/\xff")
+
+    assert PLACES.place(agent(), folder_headers(folder, credential), callers).workspace == "prod"
 
 
 def test_the_token_comes_first(operator: tuple[Callers, str]) -> None:

@@ -76,6 +76,16 @@ def test_an_address_of_a_process_that_is_gone_does_not_count(tmp_path: Path, lef
     assert caught.value.address is None
 
 
+def test_where_a_living_process_listens_can_be_looked_up(tmp_path: Path) -> None:
+    folder = DataFolder(tmp_path)
+    before = folder.announced()
+    with folder.hold() as hold:
+        hold.announce("http://127.0.0.1:7373")
+        during = folder.announced()
+
+    assert (before, during) == (None, "http://127.0.0.1:7373")
+
+
 def test_a_killed_holder_lets_go(tmp_path: Path) -> None:
     argv = [sys.executable, "-c", HOLDER, str(tmp_path)]
     with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as holder:

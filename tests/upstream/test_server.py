@@ -2,6 +2,7 @@
 
 import http.client
 import json
+import subprocess
 import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
@@ -12,7 +13,7 @@ from urllib.parse import urlsplit
 import pytest
 from mcp import Client, StdioServerParameters
 
-from tests.upstream.running import HttpUpstream, events, http_upstream, received, stdio_argv
+from tests.upstream.running import HttpUpstream, events, http_upstream, list_other_tools, received, stdio_argv
 from tests.upstream.tools import TOOLS
 
 ERAS = [("legacy", "both"), ("legacy", "legacy"), ("2026-07-28", "both"), ("auto", "modern"), ("auto", "legacy")]
@@ -140,3 +141,28 @@ def test_what_was_received_is_kept_byte_by_byte(tmp_path: Path) -> None:
 
     only = received(tmp_path / "log")[0]
     assert (only.raw, only.http, only.header("x-kept")) == (raw, "POST /mcp", "yes")
+
+
+def test_it_lists_and_runs_other_tools_when_it_is_told_to_and_says_so(tmp_path: Path) -> None:
+    log, file = tmp_path / "log", tmp_path / "tools"
+    argv = stdio_argv(log, tools=file)
+    with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1) as process:
+
+        def ask(method: str, **params: Any) -> Any:
+            assert process.stdin is not None
+            assert process.stdout is not None
+            process.stdin.write(json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}) + "\n")
+            return json.loads(process.stdout.readline())
+
+        own = ask("tools/list")["result"]["tools"]
+        list_other_tools(log, file, [{"name": "other"}])
+        assert process.stdout is not None
+        said = json.loads(process.stdout.readline())
+        others = ask("tools/list")["result"]["tools"]
+        ran = ask("tools/call", name="other")["result"]["content"][0]["text"]
+        unknown = ask("tools/call", name="nothing")["error"]["message"]
+
+    assert [each["name"] for each in own] == [each["name"] for each in TOOLS]
+    assert said["method"] == "notifications/tools/list_changed"
+    assert others == [{"name": "other"}]
+    assert (ran, unknown) == ("This was other.", "Unknown tool: nothing")

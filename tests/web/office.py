@@ -47,6 +47,7 @@ class Office:
     app: Any
     log: Path
     sent_before: int
+    drift: Drift
     tokens: dict[str, str] = field(default_factory=dict[str, str])
 
     async def ask(self, method: str, path: str, role: str = "admin", **more: Any) -> httpx2.Response:
@@ -117,7 +118,7 @@ async def office(
         transport = httpx2.ASGITransport(app=app)
         http = await stack.enter_async_context(httpx2.AsyncClient(transport=transport, base_url=f"http://{HOST}"))
         written = log or folder / "upstream.log"
-        yield Office(parts, http, clock, store, app, written, _calls_in(written))
+        yield Office(parts, http, clock, store, app, written, _calls_in(written), drift)
 
 
 async def reviewed(fleet: Fleet, drift: Drift) -> Drift:

@@ -8,7 +8,10 @@ from typing import Any
 NAMES = (
     "a/b",
     "a/b/call",
+    "a/b/diff",
     "call",
+    "diff",
+    "trust/override",
     "50% off",
     "großes_Löschen",
     "line\nend",

@@ -164,6 +164,7 @@ async def answers(live: Office) -> dict[str, httpx2.Response]:
         "get_activity": f"/activity/{activity_id}",
         "list_tools": "/tools",
         "get_tool": f"/tools/odd/{quote('a/b', safe='')}",
+        "get_difference": f"/tools/odd/{quote('a/b', safe='')}/diff",
         "list_servers": "/servers",
         "get_server": "/servers/up",
         "get_server_logs": "/servers/odd/logs",
@@ -171,9 +172,15 @@ async def answers(live: Office) -> dict[str, httpx2.Response]:
         "get_settings": "/settings",
         "get_openapi": "/openapi.json",
     }
+    posts: dict[str, tuple[str, Any]] = {
+        "trust_tool": ("/tools/up/echo/trust", {}),
+        "trust_server": ("/servers/up/trust", {}),
+        "override_tool": ("/tools/up/echo/override", {"safety_class": "dangerous"}),
+    }
     asked = {name: await live.ask("GET", path) for name, path in paths.items()}
+    told = {name: await live.ask("POST", path, json=body) for name, (path, body) in posts.items()}
     revoked = await live.ask("DELETE", f"/tokens/{token_id}")
-    return asked | {"call_tool": called, "create_token": issued, "revoke_token": revoked}
+    return asked | told | {"call_tool": called, "create_token": issued, "revoke_token": revoked}
 
 
 async def test_every_answer_has_the_shape_that_is_described(live: Office) -> None:

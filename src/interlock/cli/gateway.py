@@ -57,7 +57,7 @@ async def reaching(values: Values, *, servers: bool, listen: bool = False) -> As
     with contextlib.suppress(FolderBusy):
         address = running_at(folder)
     if address is not None:
-        yield remote(address)
+        yield remote(address, folder)
         return
     # A gateway of our own takes a while to load. That comes before the folder is held, so that others wait less.
     importlib.import_module("interlock.app")
@@ -77,7 +77,7 @@ async def hold_or_reach(stack: contextlib.AsyncExitStack, folder: DataFolder) ->
             return stack.enter_context(folder.hold())
         except FolderBusy as busy:
             if busy.address is not None:
-                return remote(busy.address)
+                return remote(busy.address, folder)
         except OSError as failed:
             raise unusable(folder, failed) from None
         # Another command works here and will be done in a moment: it has no door, because it does not stay.
@@ -86,10 +86,10 @@ async def hold_or_reach(stack: contextlib.AsyncExitStack, folder: DataFolder) ->
         await asyncio.sleep(_PAUSE)
 
 
-def remote(address: str) -> RemoteReach:
-    """The way to a gateway that listens on an address, given as `http://host:port`."""
+def remote(address: str, folder: DataFolder) -> RemoteReach:
+    """The way to the gateway of a folder, which listens on an address given as `http://host:port`."""
     parts = urlsplit(address)
-    return RemoteReach(parts.hostname or "127.0.0.1", parts.port or 80)
+    return RemoteReach(parts.hostname or "127.0.0.1", parts.port or 80, lambda: folder.announced() == address)
 
 
 def unusable(folder: DataFolder, failed: OSError) -> InterlockError:
@@ -259,4 +259,8 @@ def operator_headers(values: Values) -> dict[str, str]:
     """What tells the gateway in which folder a process of the operator was started."""
     from interlock.receive.workspaces import folder_headers
 
-    return folder_headers(os.getcwd(), folder_of(values).credential() or "")
+    try:
+        here = os.getcwd()
+    except OSError:  # it was deleted: then it is in no workspace
+        return {}
+    return folder_headers(here, folder_of(values).credential() or "")

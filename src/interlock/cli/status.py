@@ -21,7 +21,7 @@ _CALLS = "tool_call,policy_decision"
 def _status(values: Values) -> Exit:
     folder = folder_of(values)
     address = _address(folder)
-    api = Api(remote(address), credential_of(folder))
+    api = Api(remote(address, folder), credential_of(folder))
     report: dict[str, Any] = {"address": address, "folder": str(folder.path.absolute()), **asyncio.run(_report(api))}
     if values.json:
         print_json(report)

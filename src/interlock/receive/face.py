@@ -15,6 +15,7 @@ from mcp.shared.inbound import (
     classify_inbound_request,
     find_duplicated_routing_header,
 )
+from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 from starlette.types import Message as AsgiMessage
 from starlette.types import Receive, Scope, Send
 
@@ -30,7 +31,8 @@ from interlock.receive.sessions import Session, Sessions
 from interlock.receive.workspaces import Workspaces
 from interlock.record import Origin
 
-MODERN_VERSION = "2026-07-28"
+_LEGACY = (None, *HANDSHAKE_PROTOCOL_VERSIONS)
+"""The versions that begin with a handshake, or none at all. Every other one, unknown ones too, is the modern way."""
 CANCELLED = -32000
 IDLE_SECONDS = 30 * 60
 REAP_SECONDS = 60
@@ -155,6 +157,15 @@ class Face:
             session.streams -= 1
             self._sessions.touch(session)
 
+    async def end_sessions(self) -> None:
+        """End every session, so that nobody goes on listening; calls that are under way go on."""
+        for session_id in self._sessions.ids():
+            await self._end(session_id)
+
+    async def _end(self, session_id: str) -> None:
+        self._sessions.closed(session_id)
+        await self._sdk(_delete(session_id), _no_more, _nobody)
+
     async def _reap(self) -> None:
         """Now and then end the sessions that nobody uses."""
         while True:
@@ -165,15 +176,14 @@ class Face:
         """End the sessions that were idle for too long, as their clients would have; returns how many."""
         ended = [each.id for each in self._sessions.idle_for(IDLE_SECONDS)]
         for session_id in ended:
-            self._sessions.closed(session_id)
-            await self._sdk(_delete(session_id), _no_more, _nobody)
+            await self._end(session_id)
         return len(ended)
 
     # Calls ------------------------------------------------------------------------------------------------------
 
     async def _call(self, incoming: _Incoming, request: Request) -> None:
         session = incoming.session
-        modern = incoming.headers.get("mcp-protocol-version") == MODERN_VERSION
+        modern = incoming.headers.get("mcp-protocol-version") not in _LEGACY
         rejected = _modern_rejection(incoming, request) if modern else None
         if rejected is not None:
             await send_json(incoming.send, 400, rejected)

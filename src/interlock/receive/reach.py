@@ -13,7 +13,7 @@ import asyncio
 import contextlib
 import logging
 import re
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 from urllib.parse import unquote
@@ -219,9 +219,12 @@ class _Talk:
 class RemoteReach:
     """The gateway that listens on an address of this machine; a connection for each request."""
 
-    def __init__(self, host: str, port: int) -> None:
+    def __init__(self, host: str, port: int, still_there: Callable[[], bool] = lambda: True) -> None:
+        """`still_there` is asked before each request: the port of a gateway that died can be anybody's, and what we
+        send is meant for nobody else."""
         self._host = host
         self._port = port
+        self._still_there = still_there
 
     @property
     def address(self) -> str:
@@ -230,6 +233,8 @@ class RemoteReach:
 
     @contextlib.asynccontextmanager
     async def ask(self, ask: Ask) -> AsyncGenerator[Response]:
+        if not self._still_there():
+            raise NotSent("the gateway has ended")
         try:
             async with asyncio.timeout(CONNECT_SECONDS):
                 reader, writer = await asyncio.open_connection(self._host, self._port)

@@ -14,6 +14,7 @@ from interlock.errors import Reason
 from interlock.receive.decode import RequestId
 
 SERVER_INFO_KEY = "io.modelcontextprotocol/serverInfo"
+_ONE_LINE = bytes.maketrans(b"\r\n", b"  ")
 _SERVER_INFO = {"name": "interlock", "version": __version__}
 
 
@@ -69,4 +70,6 @@ def notification(method: str, params: bytes) -> bytes:
 
 def sse_event(message: bytes) -> bytes:
     """One message of an event stream."""
+    # In JSON a line break is only white space; in an event stream it would end the message.
+    message = message.translate(_ONE_LINE)
     return b"event: message\r\ndata: " + message + b"\r\n\r\n"

@@ -9,7 +9,6 @@ does not know who may see what; the caller brings that as `wanted`.
 
 import heapq
 import math
-from array import array
 from collections.abc import Callable, Iterable, Mapping, Sized
 from dataclasses import dataclass, field
 from itertools import chain, islice
@@ -20,15 +19,14 @@ from interlock.core.toolbook import ListedTool, ToolBook
 from interlock.receive.naming import mentions, spoken
 from interlock.receive.wording import Wording, wording_of
 
-MAX_QUERY, MAX_ASKED = 1_000, 48
+MAX_QUERY, MAX_ASKED, MAX_ORDERING = 1_000, 48, 4
 _DIGITS = 4
+_NOWHERE: Mapping[int, float] = {}
 
-_FEW, _ENOUGH = 50, 200
-_FINDS, _ORDERS = 1 / 8, 1 / 2
-"""The rarest word of a question finds tools, and so does every word that few tools bear. A more common one finds only
-until there are enough, and never if more than an eighth of all tools bear it. The others put in order what was found,
-the rarer first, as long as together no more than half of all tools bear them: what most tools say tells nothing. This
-takes the place of a list of stop words, and bounds the work for every question."""
+_FEW, _FINDS, _ORDERS = 50, 1 / 8, 1 / 2
+"""A word finds tools if few bear it, or at most an eighth of all; the rarest word of a question does in any case. More
+common ones only put in order what was found, and what more than half of all tools bear tells nothing, as in BM25's own
+measure. This takes the place of a list of stop words, and it bounds the work."""
 
 _NAMED, _NAMED_IN_FULL = 1_000.0, 2_000.0
 """What being named adds. Words cannot reach it: each of at most 48 adds less than the logarithm of all tools."""
@@ -59,20 +57,6 @@ _Scores: TypeAlias = dict[_Entry, float]
 
 
 @dataclass(frozen=True, slots=True)
-class _Bearers:
-    """The tools of a server that bear a word, as their places on the shelf, and the weight of the word in each.
-
-    These are arrays because they are most of the index, and walked through for every question.
-    """
-
-    places: "array[int]" = field(default_factory=lambda: array("I"))
-    weights: "array[float]" = field(default_factory=lambda: array("f"))
-
-    def __len__(self) -> int:
-        return len(self.places)
-
-
-@dataclass(frozen=True, slots=True)
 class _Asked:
     """The words of a question and what each tells (BM25's idf): those that find tools, those that put them in order."""
 
@@ -82,25 +66,23 @@ class _Asked:
 
 @dataclass(frozen=True, slots=True)
 class _Shelf:
-    """The tools of one server: in their places, by their words, and by their names as spoken."""
+    """The tools of one server: in their places, by the words they bear with the weights, and by their spoken names."""
 
     listing: Mapping[str, ListedTool]
     row: list[_Entry] = field(default_factory=list[_Entry])
-    by_word: dict[str, _Bearers] = field(default_factory=dict[str, _Bearers])
+    by_word: dict[str, dict[int, float]] = field(default_factory=dict[str, dict[int, float]])
     by_name: dict[str, list[_Entry]] = field(default_factory=dict[str, list[_Entry]])
 
     def scores(self, asked: _Asked) -> dict[int, float]:
         """What the words asked make of the tools in their places."""
         found: dict[int, float] = {}
         for word, idf in asked.finding.items():
-            if (bearers := self.by_word.get(word)) is not None:
-                for place, weight in zip(bearers.places, bearers.weights, strict=True):
-                    found[place] = found.get(place, 0.0) + idf * weight
+            for place, weight in self.by_word.get(word, _NOWHERE).items():
+                found[place] = found.get(place, 0.0) + idf * weight
         for word, idf in asked.ordering.items() if found else ():
-            if (bearers := self.by_word.get(word)) is not None:
-                for place, weight in zip(bearers.places, bearers.weights, strict=True):
-                    if place in found:
-                        found[place] += idf * weight
+            if borne := self.by_word.get(word):
+                for place in found:
+                    found[place] += idf * borne.get(place, 0.0)
         return found
 
 
@@ -177,10 +159,7 @@ def _shelf(listing: Mapping[str, ListedTool], before: _Shelf | None) -> _Shelf:
         shelf.row.append(entry)
         shelf.by_name.setdefault(spoken(name[:MAX_QUERY]), []).append(entry)
         for word, weight in zip(entry.wording.words, entry.wording.weights, strict=True):
-            if (bearers := shelf.by_word.get(word)) is None:
-                bearers = shelf.by_word[word] = _Bearers()
-            bearers.places.append(place)
-            bearers.weights.append(weight)
+            shelf.by_word.setdefault(word, {})[place] = weight
     return shelf
 
 
@@ -200,17 +179,14 @@ def _definition(each: ListedTool) -> tuple[str, str]:
 def _asked(query: str, state: _State) -> _Asked:
     total = sum([len(shelf.row) for shelf in state.shelves.values()])
     asked = _Asked({}, {})
-    found = ordered = 0
     known = state.words.__contains__
     words = islice(filter(known, asked_stems(query, known)), MAX_ASKED)
     for count, word in sorted((state.words[word], word) for word in words):
         idf = math.log1p((total - count + 0.5) / (count + 0.5))
-        if not found or count <= _FEW or (found < _ENOUGH and count <= total * _FINDS):
+        if not asked.finding or count <= max(_FEW, total * _FINDS):
             asked.finding[word] = idf
-            found += count
-        elif ordered + count <= total * _ORDERS:
+        elif len(asked.ordering) < MAX_ORDERING and count <= total * _ORDERS:
             asked.ordering[word] = idf
-            ordered += count
     return asked
 
 
@@ -247,7 +223,8 @@ def _put_first(named: _Scores, scores: _Scores, asked: _Asked) -> None:
 
 
 def _best(scores: _Scores, limit: int) -> tuple[Hit, ...]:
-    least = min(heapq.nlargest(limit, scores.values()), default=0.0) - 10**-_DIGITS
-    ranked = [(-round(score, _DIGITS), entry.shown, entry) for entry, score in scores.items() if score >= least]
+    rounded = {entry: round(score, _DIGITS) for entry, score in scores.items()}
+    least = min(heapq.nlargest(limit, rounded.values()), default=0.0)
+    ranked = [(-score, entry.shown, entry.listed) for entry, score in rounded.items() if score >= least]
     ranked.sort(key=lambda one: one[:2])
-    return tuple(Hit(entry.listed, -score) for score, _, entry in ranked[:limit])
+    return tuple(Hit(listed, -score) for score, _, listed in ranked[:limit])

@@ -12,6 +12,7 @@ import msgspec
 from mcp.server import Server
 from mcp.server.caching import CacheHint
 from mcp.server.context import ServerRequestContext
+from mcp.server.transport_security import TransportSecuritySettings
 from mcp.shared.exceptions import MCPError
 from starlette.applications import Starlette
 
@@ -45,8 +46,10 @@ class Rest:
         )
 
     def asgi(self) -> Starlette:
-        # Our own reaper ends idle sessions: the SDK's timer does not see the calls that the lane serves.
-        return self.server.streamable_http_app(session_idle_timeout=None)
+        # Our own reaper ends idle sessions: the SDK's timer does not see the calls that the lane serves. And our edge
+        # has checked Host and Origin before the body was read, for every name that is served here.
+        unchecked = TransportSecuritySettings(enable_dns_rebinding_protection=False)
+        return self.server.streamable_http_app(session_idle_timeout=None, transport_security=unchecked)
 
     async def _list_tools(
         self, context: ServerRequestContext[Any], params: types.PaginatedRequestParams | None

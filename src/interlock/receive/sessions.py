@@ -58,5 +58,8 @@ class Sessions:
         quiet = (each for each in self._by_id.values() if not each.running and not each.streams)
         return [each for each in quiet if each.used_at < before]
 
+    def ids(self) -> list[str]:
+        return list(self._by_id)
+
     def __len__(self) -> int:
         return len(self._by_id)

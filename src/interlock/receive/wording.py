@@ -5,7 +5,6 @@ expected kind counts as absent. A weight depends on the tool alone and not on av
 move the tools of another one by writing much.
 """
 
-from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
@@ -19,6 +18,11 @@ MAX_NODES, MAX_PARAMETERS = 1_000, 100
 
 _SATURATION = 1.2
 """BM25's k1: how soon a word that is repeated stops counting more."""
+
+
+_FINENESS = 1_000
+_STEPS = tuple(step / _FINENESS for step in range(_FINENESS + 1))
+"""Weights are rounded, so that a million of them share a thousand numbers in memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +49,7 @@ class Wording:
     """The words of a tool with their weights, each below 1, and those of its name and server by themselves."""
 
     words: tuple[str, ...]
-    weights: "array[float]"
+    weights: tuple[float, ...]
     title: tuple[str, ...]
     one_word: bool
 
@@ -68,7 +72,7 @@ def wording_of(each: ListedTool) -> Wording:
         # Each word once: a server must not climb by repeating itself.
         for word in dict.fromkeys(words):
             counts[word] = counts.get(word, 0.0) + share
-    weights = array("f", [count / (count + _SATURATION) for count in counts.values()])
+    weights = tuple(_STEPS[round(_FINENESS * count / (count + _SATURATION))] for count in counts.values())
     return Wording(tuple(counts), weights, (*server, *name), len(name) == 1)
 
 

@@ -4,10 +4,11 @@ The agent never chooses. The folder is told by `interlock stdio`, which proves w
 a process of the operator; what anybody else says about folders is not heard.
 """
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
-from urllib.parse import quote, unquote
+from urllib.parse import quote, unquote_to_bytes
 
 from interlock.receive.identify import OPERATOR, Callers, Principal
 
@@ -17,7 +18,7 @@ OPERATOR_HEADER = "interlock-operator"
 
 def folder_headers(folder: str, credential: str) -> dict[str, str]:
     """What `interlock stdio` adds to its requests."""
-    return {FOLDER_HEADER: quote(folder), OPERATOR_HEADER: credential}
+    return {FOLDER_HEADER: quote(os.fsencode(folder)), OPERATOR_HEADER: credential}
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +39,7 @@ class Workspaces:
             return principal
         folder = headers.get(FOLDER_HEADER)
         if folder is not None and self._is_operators(headers, callers):
-            return replace(principal, workspace=self.of_folder(unquote(folder)) or self.default)
+            return replace(principal, workspace=self.of_folder(os.fsdecode(unquote_to_bytes(folder))) or self.default)
         return principal if self.default is None else replace(principal, workspace=self.default)
 
     def _is_operators(self, headers: Mapping[str, str], callers: Callers) -> bool:

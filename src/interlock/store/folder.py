@@ -56,6 +56,17 @@ class DataFolder:
         finally:
             os.close(lock)
 
+    def announced(self) -> str | None:
+        """Where a process that lives has said that it listens. Whether it holds the folder is not looked at."""
+        try:
+            lock = os.open(self.path / LOCK, os.O_RDONLY | os.O_NOFOLLOW)
+        except OSError:
+            return None
+        try:
+            return _announced(lock)
+        finally:
+            os.close(lock)
+
     def credential(self) -> str | None:
         """The operator's token, if there is one."""
         try:
