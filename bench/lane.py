@@ -39,7 +39,7 @@ RATIO_GOAL, CPU_GOAL = 10.0, 200.0
 CLEARLY_FASTER = 1.25
 """How much faster than ours `direct` must be: else the callers were measured, and not the proxy."""
 QUIET = 0.15
-"""How much of the cores others may use in the quietest round of a row: beyond it, calls per second are theirs as well."""
+"""How much of the cores others may use in the quietest round of a row. With more, calls per second are theirs too."""
 PATIENCE = 30.0
 WARM_UP = 0.3
 CORES = sorted(os.sched_getaffinity(0))

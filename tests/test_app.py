@@ -11,7 +11,7 @@ from interlock.core.intent import IntentMode
 from interlock.core.lifecycle import CallState
 from interlock.core.safety import Posture, SafetyClass
 from interlock.errors import ConfigError
-from interlock.forward.upstream import UpstreamSpec
+from interlock.forward.upstream import Scope, UpstreamSpec
 from interlock.store.protocol import Activity, ActivityFilter, ActivityType
 from interlock.store.sqlite import SqliteStore
 from tests.fakes import FakeClock
@@ -54,6 +54,22 @@ def test_the_upstreams_are_the_enabled_servers_with_their_references_resolved(tm
         UpstreamSpec("local", "local", ("prog", "-x"), None, {"T": "s3"}, {}, "/srv", False, 5.0),
         UpstreamSpec("far", "ns", (), "https://h/mcp", {}, {"A": "Bearer s3"}, None, True, 120.0),
     ]
+
+
+def test_auth_scopes_limits_and_sessions_go_along_with_the_servers(tmp_path: Path) -> None:
+    text = """
+servers:
+  a: {command: prog, env: {T: own, U: own}, auth_scope_id: prod, max_concurrent: 3, sessions: per-caller}
+  b: {url: "https://h/mcp"}
+auth_scopes:
+  prod: {env: {T: "${env:SECRET}"}}
+  test: {headers: {X: "Bearer ${env:SECRET}"}}
+"""
+    a, b = upstreams_of(config_of(tmp_path, text), {"SECRET": "s3"})
+    scopes = {"prod": Scope(env={"T": "s3"}), "test": Scope(headers={"X": "Bearer s3"})}
+
+    assert (a.env, a.max_concurrent, a.per_caller, a.scopes) == ({"T": "s3", "U": "own"}, 3, True, scopes)
+    assert (b.headers, b.max_concurrent, b.per_caller, b.scopes) == ({}, None, False, scopes)
 
 
 def test_a_reference_that_leads_nowhere_stops_the_start(tmp_path: Path) -> None:

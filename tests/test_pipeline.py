@@ -1,8 +1,11 @@
 """The path, with a real upstream and a real store, and no agent in front of it."""
 
 import asyncio
+import json
+import sys
 from collections.abc import AsyncGenerator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,6 +18,7 @@ from interlock.core.safety import Effect, Posture, RunToolFlags
 from interlock.errors import Code
 from interlock.pipeline import Pipeline, Policy, Reply
 from interlock.record import Origin
+from tests.forward.fleets import small
 from tests.running import Running, server_yaml, serving
 from tests.upstream.running import only_once, received, stdio_argv
 
@@ -138,6 +142,29 @@ async def test_a_call_to_an_upstream_that_is_down_was_not_sent(tmp_path: Path) -
     assert code(reply) is Code.UPSTREAM_DOWN
     assert last.status is CallState.ERROR
     assert sends(tmp_path) == 1
+
+
+async def test_the_rule_chooses_the_credentials_and_each_caller_has_a_session(tmp_path: Path) -> None:
+    show = "serve(call=lambda m: result(m, content=[], key=os.environ['KEY'], pid=os.getpid()))"
+    (tmp_path / "server.py").write_text(small("up", show).argv[-1], encoding="utf-8")
+    text = f"""
+posture: open
+servers:
+  up: {{command: '{sys.executable}', args: ['{tmp_path}/server.py'], env: {{KEY: own}}, sessions: per-caller}}
+auth_scopes: {{prod: {{env: {{KEY: prod}}}}}}
+route_rules: [{{id: r, workspace_id: ws, auth_scope_id: prod, effect: allow}}]
+workspaces: [{{id: ws}}]
+"""
+    async with serving(tmp_path, text) as running:
+        answers: list[dict[str, Any]] = []
+        for name, workspace in (("a", None), ("b", None), ("a", "ws")):
+            calling = Call(Caller(name, workspace), "up", "echo", {}, argument_digest({}))
+            reply = await running.gateway.pipeline.run(calling, ORIGIN)
+            assert reply.answer is not None
+            answers.append(json.loads(reply.answer.result))
+
+    assert [each["key"] for each in answers] == ["own", "own", "prod"]
+    assert len({each["pid"] for each in answers}) == 3
 
 
 async def test_without_a_store_nothing_is_sent(pipeline: Pipeline, running: Running, tmp_path: Path) -> None:

@@ -44,6 +44,8 @@ class Policy:
         """The gateway's entry under the posture that holds for this caller and this server."""
         workspace = self.postures_of_workspaces.get(call.caller.workspace or "")
         server = self.postures_of_servers.get(call.server)
+        if workspace is None and server is None:
+            return self.entry
         return replace(self.entry, posture=effective_posture(self.entry.posture, workspace, server))
 
 
@@ -157,11 +159,14 @@ class _ToolResult(msgspec.Struct):
     isError: bool = False  # noqa: N815 - the name on the wire
 
 
+_TOOL_RESULT = msgspec.json.Decoder(_ToolResult)
+
+
 def _outcome_of(answer: Answer) -> Outcome:
     if answer.error is not None:
         return Outcome(CallEvent.FAIL, len(answer.error.message), error=answer.error.message)
     try:
-        failed = msgspec.json.decode(answer.result, type=_ToolResult).isError
+        failed = _TOOL_RESULT.decode(answer.result).isError
     except msgspec.MsgspecError:
         failed = True
     text = answer.result[:MAX_CONTENT].decode("utf-8", "replace")

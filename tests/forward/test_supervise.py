@@ -148,13 +148,13 @@ async def test_a_process_that_did_not_come_up_is_not_left_running_until_the_next
 
 
 async def test_one_that_has_not_come_up_gets_no_time_to_leave() -> None:
-    async with watched([UpstreamSpec("up", "up", ("sleep", "1000"))], settle=False) as seen:
-        await seen.is_now("up", STARTING)
+    spec = small("up", "hear()\nprint('heard', file=sys.stderr, flush=True)\ntime.sleep(1000)")
+    async with watched([spec], settle=False) as seen:
+        while not seen.fleet.logs("up"):  # noqa: ASYNC110 - nobody is told what an upstream writes to its stderr
+            await asyncio.sleep(0.01)
         link = seen.fleet.upstreams["up"]._upstream.link  # pyright: ignore[reportPrivateUsage]
-        assert isinstance(link, StdioLink)
-        while not link.alive:  # noqa: ASYNC110 - nobody is told that a process has begun
-            await asyncio.sleep(0)
 
+    assert isinstance(link, StdioLink)
     assert link.returncode == -signal.SIGKILL
 
 
@@ -280,6 +280,23 @@ async def test_a_server_that_is_gone_is_noticed_without_a_call(tmp_path: Path) -
             os.kill(running.pid, signal.SIGKILL)
 
             assert "cannot be reached" in (await seen.is_now("up", DOWN)).problem
+
+
+async def test_a_credential_that_was_refused_is_not_tried_over_and_over_unless_a_call_asks_for_it() -> None:
+    busy, locked = (
+        RawServer(each(lambda request, status=status: whole(status, "text/plain", b"no")))
+        for status in ("503 Service Unavailable", "401 Unauthorized")
+    )
+    async with busy, locked:
+        specs = [UpstreamSpec("busy", "busy", url=busy.url), UpstreamSpec("locked", "locked", url=locked.url)]
+        async with watched(specs, pace=replace(UNHURRIED, cap_http=0.01)) as seen:
+            upstreams = seen.fleet.upstreams
+            await seen.until(lambda: upstreams["busy"].starts >= 10)
+            assert upstreams["locked"].starts == 1
+            with pytest.raises(LinkDown, match="wants a credential, or another one"):
+                await seen.call("locked")
+
+            assert upstreams["locked"].starts == 2
 
 
 async def test_answers_that_are_none_put_a_server_in_doubt() -> None:

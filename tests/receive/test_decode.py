@@ -68,6 +68,7 @@ def test_what_is_not_one_unambiguous_json_value_is_refused(raw: bytes) -> None:
         b'"\\ud83d\\ude00"',
         b' \r\n\t{"a" : 1} ',
         b"123456789012345678901234567890",
+        b"[" + b"{}," * 99 + b"{}]",
     ],
 )
 def test_what_is_unambiguous_is_decoded_as_everybody_would(raw: bytes) -> None:
@@ -76,14 +77,20 @@ def test_what_is_unambiguous_is_decoded_as_everybody_would(raw: bytes) -> None:
 
 @given(json_values)
 def test_every_json_value_comes_through_unchanged(value: Json) -> None:
-    for text in (json.dumps(value), json.dumps(value, ensure_ascii=False)):
+    compact = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    for text in (json.dumps(value), json.dumps(value, ensure_ascii=False), compact):
         assert decode_json(text.encode("utf-8")) == value
 
 
+@pytest.mark.parametrize("ensure_ascii", [True, False])
+@pytest.mark.parametrize(("comma", "colon"), [(", ", ": "), (",", ":")])
 @given(st.dictionaries(st.text(max_size=3), json_values, min_size=1, max_size=3), json_values)
-def test_a_key_that_stands_twice_is_always_seen(members: dict[str, Json], again: Json) -> None:
+def test_a_key_that_stands_twice_is_always_seen(
+    comma: str, colon: str, ensure_ascii: bool, members: dict[str, Json], again: Json
+) -> None:
+    write = json.JSONEncoder(separators=(comma, colon), ensure_ascii=ensure_ascii).encode
     key = next(iter(members))
-    doubled = json.dumps(members)[:-1] + f", {json.dumps(key)}: {json.dumps(again)}}}"
+    doubled = write(members)[:-1] + comma + write(key) + colon + write(again) + "}"
 
     with pytest.raises(Undecodable, match="twice"):
         decode_json(doubled.encode("utf-8"))

@@ -38,6 +38,18 @@ def test_a_result_for_a_modern_client_gets_what_its_era_wants_and_keeps_the_rest
     assert json.loads(result)["_meta"][replies.SERVER_INFO_KEY]["name"] == "interlock"
 
 
+def test_a_result_without_meta_gets_ours_for_a_modern_client() -> None:
+    result = json.loads(replies.for_era(b'{"content":[]}', modern=True))
+
+    assert result["_meta"][replies.SERVER_INFO_KEY]["name"] == "interlock"
+
+
+def test_what_a_modern_upstream_says_of_itself_is_kept() -> None:
+    meta = b'"_meta":{"a/b":1.50,"%s":{"name":"far"}}' % replies.SERVER_INFO_KEY.encode()
+
+    assert meta in replies.for_era(b'{"content":[],' + meta + b"}", modern=True)
+
+
 @pytest.mark.parametrize("kind", ["complete", "input_required"])
 def test_a_result_type_of_the_upstream_is_kept_for_a_modern_client(kind: str) -> None:
     result = replies.for_era(json.dumps({"resultType": kind}).encode(), modern=True)

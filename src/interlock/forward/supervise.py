@@ -22,6 +22,7 @@ from typing import TypeAlias
 from interlock.clock import Clock
 from interlock.core.health import Health
 from interlock.core.redact import redact_text
+from interlock.forward.exchange import Refused
 from interlock.forward.link import Answer, BadMessage, LinkDown, LinkTimeout, Listener
 from interlock.forward.pace import Backoff, Pace
 from interlock.forward.upstream import Connect, Upstream, UpstreamSpec
@@ -29,6 +30,8 @@ from interlock.forward.upstream import Connect, Upstream, UpstreamSpec
 FAILURES = (LinkDown, LinkTimeout, BadMessage)
 """What can go wrong between us and an upstream."""
 
+LOCKED_OUT = (401, 403)
+"""The HTTP status of a server that does not accept our credential."""
 MAX_PROBLEM = 500
 _SHORTEST_SECRET = 6
 
@@ -180,15 +183,18 @@ class Supervisor:
 
     async def _keep(self) -> None:
         while True:
+            cap = self._cap
             try:
                 await self._start()
                 await self._watch()
             except FAILURES as failed:
                 self._fail(failed)
+                if isinstance(failed, Refused) and failed.status in LOCKED_OUT:
+                    cap = self._pace.cap_stdio  # it is there; to try the same key over and over would lock us out
             except Exception as defect:  # ours: it costs this upstream a start, and the others nothing
                 _report("an upstream could not be supervised", defect)
                 self._fail(defect)
-            await self._rest(self._cap)
+            await self._rest(cap)
 
     async def _start(self) -> None:
         self._woken.clear()
@@ -299,7 +305,7 @@ class Supervisor:
 def _shown(problem: str, spec: UpstreamSpec) -> str:
     """A problem in one line that holds no secret, not even if the upstream repeats what it was given."""
     line = " ".join(problem[: 4 * MAX_PROBLEM].split())
-    for value in (*spec.env.values(), *spec.headers.values()):
+    for value in (spec.url or "", *spec.env.values(), *spec.headers.values()):
         for secret in (value, value.rpartition(" ")[2]):
             if len(secret) >= _SHORTEST_SECRET:
                 line = line.replace(secret, "[redacted]")

@@ -39,7 +39,8 @@ class HttpExchange:
         self._receive = receive
         self._send = send
         self._side = side
-        self._unread: asyncio.Queue[bytes | None] = asyncio.Queue()
+        self._unread: asyncio.Queue[bytes | None] | None = None
+        """There once there was something to say before the answer; so is the speaker."""
         self._helpers: list[asyncio.Task[None]] = []
         self._speaker: asyncio.Task[None] | None = None
         self._task: asyncio.Task[Any] | None = None
@@ -48,11 +49,11 @@ class HttpExchange:
 
     def tell(self, message: bytes) -> None:
         """Say something before the answer."""
-        if self._unread.qsize() >= MAX_UNREAD:
-            return
-        self._unread.put_nowait(message)
-        if self._speaker is None:
-            self._speaker = self._side.create_task(self._speak())
+        if self._unread is None:
+            self._unread = asyncio.Queue()
+            self._speaker = self._side.create_task(self._speak(self._unread))
+        if self._unread.qsize() < MAX_UNREAD:
+            self._unread.put_nowait(message)
 
     def cancel(self) -> None:
         """End the call from outside."""
@@ -95,13 +96,13 @@ class HttpExchange:
         self._gone = True
         self.cancel()
 
-    async def _speak(self) -> None:
+    async def _speak(self, unread: "asyncio.Queue[bytes | None]") -> None:
         await self._send({"type": "http.response.start", "status": 200, "headers": SSE_HEADERS})
-        while (message := await self._unread.get()) is not None:
+        while (message := await unread.get()) is not None:
             await self._send({"type": "http.response.body", "body": replies.sse_event(message), "more_body": True})
 
     async def _finish(self, answer: bytes) -> None:
-        if self._speaker is None:
+        if self._unread is None or self._speaker is None:
             await send_json(self._send, 200, answer)
             return
         self._unread.put_nowait(None)

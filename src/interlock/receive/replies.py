@@ -15,7 +15,10 @@ from interlock.receive.decode import RequestId
 
 SERVER_INFO_KEY = "io.modelcontextprotocol/serverInfo"
 _ONE_LINE = bytes.maketrans(b"\r\n", b"  ")
-_SERVER_INFO = {"name": "interlock", "version": __version__}
+_SERVER_INFO = msgspec.Raw(msgspec.json.encode({"name": "interlock", "version": __version__}))
+_STAMP = msgspec.Raw(msgspec.json.encode({SERVER_INFO_KEY: _SERVER_INFO}))
+_COMPLETE = msgspec.Raw(b'"complete"')
+_MEMBERS = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 
 def text_result(text: str, structured: dict[str, Any] | None = None, *, is_error: bool = False) -> dict[str, Any]:
@@ -34,9 +37,9 @@ def refusal_result(reason: Reason) -> dict[str, Any]:
 
 def for_era(result: bytes, *, modern: bool) -> bytes:
     """A tool result as the client's era wants it; every other member stays as the upstream wrote it."""
-    members = msgspec.json.decode(result, type=dict[str, msgspec.Raw])
+    members = _MEMBERS.decode(result)
     if modern:
-        members.setdefault("resultType", msgspec.Raw(b'"complete"'))
+        members.setdefault("resultType", _COMPLETE)
         members["_meta"] = _stamped(members.get("_meta"))
     elif "resultType" in members:
         del members["resultType"]
@@ -46,9 +49,12 @@ def for_era(result: bytes, *, modern: bool) -> bytes:
 
 
 def _stamped(meta: msgspec.Raw | None) -> msgspec.Raw:
-    known = {} if meta is None else msgspec.json.decode(meta, type=dict[str, msgspec.Raw])
-    known.setdefault(SERVER_INFO_KEY, msgspec.Raw(msgspec.json.encode(_SERVER_INFO)))
-    return msgspec.Raw(msgspec.json.encode(known))
+    if meta is None:
+        return _STAMP
+    known = _MEMBERS.decode(meta)
+    if SERVER_INFO_KEY in known:
+        return meta
+    return msgspec.Raw(msgspec.json.encode({**known, SERVER_INFO_KEY: _SERVER_INFO}))
 
 
 def response(request_id: RequestId, result: bytes) -> bytes:

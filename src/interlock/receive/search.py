@@ -82,7 +82,8 @@ class _Shelf:
         for word, idf in asked.ordering.items() if found else ():
             if borne := self.by_word.get(word):
                 for place in found:
-                    found[place] += idf * borne.get(place, 0.0)
+                    if place in borne:
+                        found[place] += idf * borne[place]
         return found
 
 
@@ -223,8 +224,8 @@ def _put_first(named: _Scores, scores: _Scores, asked: _Asked) -> None:
 
 
 def _best(scores: _Scores, limit: int) -> tuple[Hit, ...]:
-    rounded = {entry: round(score, _DIGITS) for entry, score in scores.items()}
-    least = min(heapq.nlargest(limit, rounded.values()), default=0.0)
-    ranked = [(-score, entry.shown, entry.listed) for entry, score in rounded.items() if score >= least]
+    # Rounding makes equals of what is nearly equal, so those just below the last place are looked at too.
+    least = min(heapq.nlargest(limit, scores.values()), default=0.0) - 10**-_DIGITS
+    ranked = [(-round(score, _DIGITS), entry.shown, entry.listed) for entry, score in scores.items() if score >= least]
     ranked.sort(key=lambda one: one[:2])
     return tuple(Hit(listed, -score) for score, _, listed in ranked[:limit])
