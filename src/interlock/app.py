@@ -160,7 +160,9 @@ async def running_gateway(
         drift = Drift(store, time)
         await drift.load()
         specs = upstreams_of(config, os.environ if environ is None else environ) if servers else []
-        fleet = Fleet(specs, lexicon=config.lexicon, overrides=overrides_of(config), clock=time)
+        overrides = overrides_of(config)
+        fleet = Fleet(specs, lexicon=config.lexicon, overrides=overrides, judge=drift.listed, clock=time)
+        drift.on_change = fleet.judge_again
         gateway = await _assemble(config, store, await stack.enter_async_context(fleet), drift, time)
         await fleet.settled(START_SECONDS)
         await ensure_operator(store, hold.folder, gateway.callers, time)

@@ -19,7 +19,7 @@ from interlock.forward.link import BadMessage, LinkDown, LinkTimeout
 from interlock.forward.link_stdio import StdioLink
 from interlock.forward.pace import Pace
 from interlock.forward.supervise import OnTools, Supervisor
-from interlock.forward.upstream import UpstreamSpec
+from interlock.forward.upstream import Connect, UpstreamSpec
 from tests.fakes import FakeClock
 from tests.forward.children import LOOPS, runs, wait_until
 from tests.forward.fleets import QUICK, SECONDS, Watched, small, watched
@@ -163,6 +163,16 @@ async def test_after_the_end_calls_are_refused() -> None:
         pass
     with pytest.raises(LinkDown) as down:
         await seen.call("up")
+
+    assert not down.value.sent
+
+
+async def test_whoever_waits_for_one_that_is_down_is_told_when_it_is_stopped() -> None:
+    async with watched([UpstreamSpec("up", "up", ("false",))], pace=replace(UNHURRIED, starts_apart=3600)) as seen:
+        waiting = asyncio.ensure_future(seen.call("up"))
+        await asyncio.sleep(0)
+    with pytest.raises(LinkDown, match="it was stopped") as down:
+        await waiting
 
     assert not down.value.sent
 
@@ -414,12 +424,15 @@ async def test_a_problem_is_short_whatever_the_upstream_says() -> None:
         assert len((await seen.is_now("up", DOWN)).problem) == 500
 
 
+def connect_of(fleet: Fleet) -> Connect:
+    return fleet._connect  # pyright: ignore[reportPrivateUsage]
+
+
 @asynccontextmanager
 async def owned(spec: UpstreamSpec, take: OnTools, pace: Pace = QUICK) -> AsyncGenerator[Supervisor]:
     """A supervisor at work, without the rest of a fleet."""
     async with Fleet([]) as fleet, asyncio.timeout(SECONDS), asyncio.TaskGroup() as group:
-        connect = fleet._connect  # pyright: ignore[reportPrivateUsage]
-        supervisor = Supervisor(spec, connect, pace, FakeClock(), on_tools=take)
+        supervisor = Supervisor(spec, connect_of(fleet), pace, FakeClock(), on_tools=take)
         owner = group.create_task(supervisor.run())
         await supervisor.settled.wait()
         yield supervisor
@@ -443,6 +456,55 @@ async def test_a_list_that_is_as_before_is_not_handed_on() -> None:
             heard = json.loads((await supervisor.call("echo", b"{}", in_time())).result)["heard"]
 
     assert len(taken) == 1
+
+
+async def test_one_that_dies_while_its_list_is_read_is_not_taken_for_ready() -> None:
+    code = "TOOLS[0]['pid'] = os.getpid()\nserve()"
+    taken: list[int] = []
+
+    async def take(texts: Sequence[bytes]) -> None:
+        taken.append(json.loads(texts[0])["pid"])
+        if len(taken) == 1:
+            os.kill(taken[0], signal.SIGKILL)
+            while not upstream.lost:  # noqa: ASYNC110 - it is told to the supervisor only
+                await asyncio.sleep(0.01)
+
+    async with Fleet([]) as fleet, asyncio.timeout(SECONDS), asyncio.TaskGroup() as group:
+        supervisor = Supervisor(small("up", code), connect_of(fleet), QUICK, FakeClock(), on_tools=take)
+        upstream = supervisor._upstream  # pyright: ignore[reportPrivateUsage]
+        owner = group.create_task(supervisor.run())
+        await supervisor.settled.wait()
+        assert (supervisor.health, supervisor.problem) == (DOWN, "it was ended by signal 9")
+        await supervisor.usable(in_time())
+        owner.cancel()
+
+    assert len(set(taken)) == 2
+
+
+async def test_a_call_whose_time_is_over_is_not_sent() -> None:
+    async def take(texts: Sequence[bytes]) -> None:
+        pass
+
+    async with owned(small("up"), take) as supervisor:
+        with pytest.raises(LinkDown, match="the time for this call was over") as refused:
+            await supervisor.call("echo", b"{}", asyncio.get_running_loop().time())
+
+    assert not refused.value.sent
+
+
+async def test_a_list_that_we_cannot_take_over_leaves_the_upstream_alone() -> None:
+    reported = asyncio.Event()
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: reported.set())
+    code = f"{ANNOUNCE}\nserve(listed=lambda m: result(m, tools=[{{'name': str(HEARD['tools/list'])}}]))"
+
+    async def take(texts: Sequence[bytes]) -> None:
+        if b'"1"' not in texts[0]:
+            raise KeyError("a defect")
+
+    async with owned(small("up", code), take) as supervisor:
+        await reported.wait()
+
+        assert (supervisor.health, supervisor.starts) == (READY, 1)
 
 
 async def test_a_defect_of_ours_costs_the_upstream_a_start_and_nothing_else() -> None:

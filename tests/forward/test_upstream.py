@@ -137,6 +137,28 @@ async def test_a_server_that_spoke_the_old_way_and_does_no_longer_is_asked_again
         assert upstream.modern
 
 
+@pytest.mark.parametrize("answer", ["[]", "None", "7", "{}", "{'supportedVersions': 7}", "{'supportedVersions': [{}]}"])
+async def test_a_strange_answer_to_the_first_question_is_a_no(answer: str) -> None:
+    strange = f"serve(discover=lambda message: say(id=message['id'], result={answer}))"
+    async with started(small("up", strange)) as upstream:
+        assert upstream.protocol_version == "2025-11-25"
+
+
+@pytest.mark.parametrize("version", ["'1999-01-01'", "[]", "{}", "7", "None"])
+async def test_a_version_that_we_do_not_speak_is_refused(version: str) -> None:
+    code = f"while m := hear(): say(id=m['id'], result={{'protocolVersion': {version}}})"
+    async with made(small("up", code)) as upstream:
+        with pytest.raises(LinkDown, match="it speaks protocol"):
+            await upstream.start()
+
+
+@pytest.mark.parametrize("answer", ["[]", "'x'", "7"])
+async def test_a_handshake_that_is_none_is_refused(answer: str) -> None:
+    async with made(small("up", f"while m := hear(): say(id=m['id'], result={answer})")) as upstream:
+        with pytest.raises(BadMessage):
+            await upstream.start()
+
+
 @pytest.mark.parametrize("argv", [["/no/such/program"], ["false"], ["sh", "-c", "echo not json; exec cat >/dev/null"]])
 async def test_an_upstream_that_does_not_start_says_why(argv: list[str]) -> None:
     async with made(over_stdio(argv), pace=Pace(discover=0.2, handshake=0.2)) as upstream:

@@ -1,12 +1,13 @@
-"""What callers see, what names stand for, and how tools are found."""
+"""What callers see, and what names stand for."""
 
 import pytest
 
 from interlock.core.canonical import argument_digest
 from interlock.core.model import Call, Caller, Declaration, Json, Scope, Variant
+from interlock.core.rules import RuleBook
 from interlock.core.toolbook import Listing, ToolBook
 from interlock.errors import Code, Reason
-from interlock.receive.catalog import USAGE, Catalog, Expose, Search, search
+from interlock.receive.catalog import Catalog, Expose, Search
 
 BOOK = (
     ToolBook()
@@ -29,7 +30,7 @@ THEIRS = ["github__get_issue", "github__delete_repo", "github__searchUsers", "db
 
 
 def names(catalog: Catalog, caller: Caller = AGENT, book: ToolBook = BOOK) -> list[str]:
-    return [each["name"] for each in catalog.tools_for(caller, book)]
+    return [each["name"] for each in catalog.tools_for(caller, book, RuleBook())]
 
 
 def resolve(name: str, params: dict[str, Json] | None = None, catalog: Catalog | None = None) -> Call | Search | Reason:
@@ -44,7 +45,7 @@ def test_each_mode_lists_what_it_says(expose: Expose, listed: list[str]) -> None
 
 
 def test_direct_tools_keep_their_whole_definition() -> None:
-    listed = Catalog(Expose.DIRECT).tools_for(AGENT, BOOK)
+    listed = Catalog(Expose.DIRECT).tools_for(AGENT, BOOK, RuleBook())
 
     assert listed[1] == {
         "name": "github__delete_repo",
@@ -152,79 +153,3 @@ def test_in_direct_mode_our_own_tools_are_not_there() -> None:
 
 def test_retrieve_tools_is_a_search() -> None:
     assert resolve("retrieve_tools", {"query": "x"}) == Search({"query": "x"})
-
-
-# retrieve_tools -------------------------------------------------------------------------------------------------
-
-
-def found(query: str, caller: Caller = AGENT, filters: dict[str, Json] | None = None) -> list[str]:
-    answer = search({"query": query, **(filters or {})}, caller, BOOK)
-    assert isinstance(answer, dict)
-    return [each["name"] for each in answer["tools"]]
-
-
-def test_the_answer_says_how_to_call_each_tool() -> None:
-    answer = search({"query": "delete repo"}, AGENT, BOOK)
-
-    assert isinstance(answer, dict)
-    assert answer["usage_instructions"] == USAGE
-    assert answer["total"] == len(answer["tools"])
-    first = answer["tools"][0]
-    assert {key: first[key] for key in first if key not in ("score", "description")} == {
-        "name": "github-mcp:delete_repo",
-        "inputSchema": {"type": "object"},
-        "server": "github-mcp",
-        "annotations": {"destructiveHint": True},
-        "call_with": "call_tool_destructive",
-        "safety_class": "dangerous",
-        "class_source": "name",
-    }
-
-
-@pytest.mark.parametrize(
-    ("query", "first"),
-    [
-        ("users search", "github-mcp:searchUsers"),
-        ("read an issue", "github-mcp:get_issue"),
-        ("sql", "db:run_sql"),
-        ("please use run_sql for the issue", "db:run_sql"),
-        ("github-mcp:delete_repo", "github-mcp:delete_repo"),
-    ],
-)
-def test_the_tool_that_fits_best_comes_first(query: str, first: str) -> None:
-    assert found(query)[0] == first
-
-
-def test_nothing_fits_nothing() -> None:
-    assert found("zzz") == []
-
-
-def test_a_limit_cuts_the_list_and_not_the_total() -> None:
-    answer = search({"query": "issue repo users sql", "limit": 1}, AGENT, BOOK)
-
-    assert isinstance(answer, dict)
-    assert (len(answer["tools"]), answer["total"]) == (1, 4)
-
-
-@pytest.mark.parametrize(
-    ("filters", "names_found"),
-    [
-        ({"read_only_only": True}, {"github-mcp:get_issue"}),
-        ({"exclude_destructive": True}, {"github-mcp:get_issue"}),
-        ({"exclude_open_world": True}, {"github-mcp:searchUsers"}),
-    ],
-)
-def test_filters_count_a_missing_hint_as_unsafe(filters: dict[str, Json], names_found: set[str]) -> None:
-    assert set(found("issue repo users sql", filters=filters)) == names_found
-
-
-def test_tools_out_of_scope_are_not_found() -> None:
-    assert found("sql", Caller("ci", scope=Scope(servers=("github-mcp",)))) == []
-
-
-@pytest.mark.parametrize("params", [{}, {"query": 5}, {"query": "x", "limit": 0}, {"query": "x", "limit": 101}])
-def test_a_bad_search_is_refused(params: dict[str, Json]) -> None:
-    refused = search(params, AGENT, BOOK)
-
-    assert isinstance(refused, Reason)
-    assert refused.code is Code.BAD_REQUEST

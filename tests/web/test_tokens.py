@@ -278,7 +278,7 @@ async def test_each_change_is_on_record_with_who_did_it_and_no_secret(bare: Offi
     bare.clock.forward(HOUR)
     await bare.ask("DELETE", f"/tokens/{issued['id']}")
 
-    assert await changes(bare) == [
-        {"change": what, "token": issued["id"], "principal": "ci", "by": "the-admin"} for what in ("revoked", "created")
-    ]
+    told = {"token": issued["id"], "principal": "ci", "kind": "agent", "roles": ["agent"], "by": "the-admin"}
+    limits = {"scope": {"minted_by": "the-admin", "owner": "the-admin"}, "expires_at": None}
+    assert await changes(bare) == [{"change": what, **told, **limits} for what in ("revoked", "created")]
     assert issued["token"].rpartition("_")[2] not in (await bare.ask("GET", "/activity")).text

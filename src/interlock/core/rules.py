@@ -84,6 +84,12 @@ class CompiledRule:
     caller: Glob | None
     args: tuple[ArgumentMatcher, ...]
 
+    @property
+    def forbids(self) -> bool:
+        """Whether it denies without looking at what an agent can choose."""
+        rule = self.rule
+        return rule.effect is Effect.DENY and not rule.args and not rule.operation_type
+
     def matches(self, query: Query) -> bool:
         """Whether every condition of the rule holds; the cheap ones are looked at first."""
         rule = self.rule
@@ -199,11 +205,16 @@ class RuleBook:
             compile_rule(rank, rule) for rank, rule in enumerate(sorted(rules, key=_precedence))
         )
         self._deciding = _Index(each for each in self.rules if each.rule.effect is not None)
+        self._forbidding = _Index(each for each in self.rules if each.forbids)
         self._scoping = _Index(each for each in self.rules if each.rule.auth_scope_id is not None)
 
     def deciding(self, query: Query) -> CompiledRule | None:
         """The rule that decides this call, if any does."""
         return self._deciding.first(query)
+
+    def forbids(self, query: Query) -> bool:
+        """Whether calls like this are denied whatever their arguments and whatever is declared."""
+        return self._forbidding.first(query) is not None
 
     def auth_scope(self, query: Query) -> str | None:
         """The auth scope that the foremost matching rule with one chooses."""

@@ -13,7 +13,8 @@ from interlock.core.classify import Classification, classify_listing
 from interlock.core.decide import KnownTool, in_scope
 from interlock.core.drift import fingerprint
 from interlock.core.lexicon import DEFAULT, Lexicon
-from interlock.core.model import Call, Caller, JsonObject, Standing, Tool
+from interlock.core.model import OPERATION_OF_CLASS, Call, Caller, JsonObject, Standing, Tool
+from interlock.core.rules import Query, RuleBook
 from interlock.core.safety import SafetyClass
 from interlock.core.words import words_of
 
@@ -103,6 +104,17 @@ def may_know(caller: Caller, listed: ListedTool) -> bool:
     """Whether a caller may know that a tool exists: it is in reach of its token and not quarantined."""
     tool = listed.tool
     return tool.standing is not Standing.CHANGED and in_scope(caller, tool.server, tool.name)
+
+
+def may_ever_call(caller: Caller, listed: ListedTool, rules: RuleBook) -> bool:
+    """Whether a call of this tool by this caller could ever be let pass, with any arguments and anybody's word."""
+    tool, safety_class = listed.tool, listed.classification.gateway
+    operation, ceiling = OPERATION_OF_CLASS[safety_class], caller.scope.ceiling
+    if not may_know(caller, listed) or (ceiling is not None and operation.rank > ceiling.rank):
+        return False
+    return not rules.forbids(
+        Query(tool.server, tool.qualified, safety_class, operation, caller.workspace, caller.name, {})
+    )
 
 
 def similar(call: Call, book: ToolBook) -> str:

@@ -7,7 +7,7 @@ of its own, and the tools that it lists are read in a thread, because reading th
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from functools import partial
 from types import TracebackType
 from typing import TypeVar
@@ -28,6 +28,8 @@ from interlock.forward.supervise import Supervisor
 from interlock.forward.upstream import CALL_SECONDS, UpstreamSpec, read_tools
 
 _Told = TypeVar("_Told")
+Judge = Callable[[Listing], Awaitable[Listing]]
+"""Says how the tools of a listing stand, and which classes were set."""
 Overrides = Mapping[str, Mapping[str, SafetyClass]]
 """The operator's word on tools, by server and tool."""
 
@@ -45,6 +47,7 @@ class Fleet:
         *,
         lexicon: Lexicon = DEFAULT,
         overrides: Overrides | None = None,
+        judge: Judge | None = None,
         pace: Pace | None = None,
         clock: Clock | None = None,
     ) -> None:
@@ -53,6 +56,7 @@ class Fleet:
         self.on_health: Callable[[UpstreamState], None] = lambda state: None
         self._lexicon = lexicon
         self._overrides = overrides or {}
+        self._judge = judge or _as_listed
         self._pace = pace or Pace()
         self._reaper = Reaper()
         self._work = asyncio.TaskGroup()
@@ -218,9 +222,16 @@ class Fleet:
         async with self._reading:
             spec = instances.spec
             overrides = self._overrides.get(spec.id, {})
-            instances.listing = await asyncio.to_thread(_listing, instances, tools, overrides, self._lexicon)
+            given = await asyncio.to_thread(tools)
+            listing = await self._judge(Listing(spec.id, spec.namespace, given, spec.trusted, overrides))
+            instances.listing = await asyncio.to_thread(_book_of, listing, instances.listing, self._lexicon)
             if self._servers.get(spec.id) is instances:
                 self._compose()
+
+    async def judge_again(self, server: str) -> None:
+        """Judge what a server listed last anew, because somebody gave their word about it."""
+        if server in self._servers:
+            await self._read_again(self._servers[server])
 
     async def _read_again(self, instances: Instances) -> None:
         """Read what a server listed last as the configuration is now."""
@@ -240,15 +251,13 @@ class Fleet:
                 _tell(self.on_change, server)
 
 
-def _listing(
-    instances: Instances,
-    tools: Callable[[], Sequence[JsonObject]],
-    overrides: Mapping[str, SafetyClass],
-    lexicon: Lexicon,
-) -> ToolBook:
+async def _as_listed(listing: Listing) -> Listing:
+    return listing
+
+
+def _book_of(listing: Listing, before: ToolBook | None, lexicon: Lexicon) -> ToolBook:
     """The part of the book that is one server's; the very one from before if nothing changed."""
-    spec, before = instances.spec, instances.listing
-    now = ToolBook().with_listing(Listing(spec.id, spec.namespace, tools(), spec.trusted, overrides), lexicon)
+    now = ToolBook().with_listing(listing, lexicon)
     return before if before is not None and before == now else now
 
 

@@ -216,9 +216,11 @@ class Upstream:
             # Some old servers die of a method that they do not know: the handshake needs a new one.
             await self._open()
             return False
-        found = _decoded(answer.result) if answer.error is None else {}
-        versions = found.get("supportedVersions")
-        return isinstance(versions, list) and MODERN in cast("list[Any]", versions)
+        try:
+            versions = _DISCOVERED.decode(answer.result).supportedVersions
+        except msgspec.MsgspecError:  # an error, or an answer to something else
+            return False
+        return MODERN in versions
 
     async def _initialize(self) -> None:
         self._speak("")
@@ -228,9 +230,9 @@ class Upstream:
         if answer.error is not None:
             raise LinkDown(f"initialize was refused: {answer.error.message}", sent=True)
         version = _decoded(answer.result).get("protocolVersion")
-        if version not in LEGACY_KNOWN:
+        if not isinstance(version, str) or version not in LEGACY_KNOWN:
             raise LinkDown(f"it speaks protocol {version!r}, which we do not", sent=True)
-        self._speak(str(version))
+        self._speak(version)
         await self.link.notify("notifications/initialized", b"{}")
 
     def _speak(self, version: str) -> None:
@@ -265,7 +267,13 @@ class _Page(msgspec.Struct):
     nextCursor: str | None = None  # noqa: N815 (its name on the wire)
 
 
-_PAGE = msgspec.json.Decoder(_Page)
+class _Discovered(msgspec.Struct):
+    """The one thing that matters of the answer to `server/discover`."""
+
+    supportedVersions: list[Any]  # noqa: N815 (its name on the wire)
+
+
+_PAGE, _DISCOVERED = msgspec.json.Decoder(_Page), msgspec.json.Decoder(_Discovered)
 
 
 def read_tools(texts: Sequence[bytes]) -> list[JsonObject]:

@@ -14,17 +14,13 @@ from interlock import errors
 from interlock.core.canonical import RESERVED_ARGUMENTS, argument_digest
 from interlock.core.intent import read_declaration
 from interlock.core.model import Call, Caller, Declaration, Json, JsonObject, Variant
-from interlock.core.toolbook import ListedTool, ToolBook, may_know
-from interlock.core.words import words_of
+from interlock.core.rules import RuleBook
+from interlock.core.toolbook import ListedTool, ToolBook, may_ever_call
 from interlock.errors import Reason
 from interlock.receive.decode import Undecodable, decode_json
+from interlock.receive.retrieve import DEFAULT_FOUND, MAX_FOUND
 
 RETRIEVE_TOOLS = "retrieve_tools"
-USAGE = (
-    "Use call_tool_read for read-only operations, call_tool_write for modifications, call_tool_destructive for "
-    "deletions. Intent must match tool variant."
-)
-MAX_FOUND, DEFAULT_FOUND = 100, 15
 _VARIANTS = {each.value: each for each in Variant if each is not Variant.DIRECT}
 
 
@@ -48,11 +44,11 @@ class Catalog:
     expose: Expose = Expose.SEARCH
     namespacing: bool = True
 
-    def tools_for(self, caller: Caller, book: ToolBook) -> list[dict[str, Any]]:
+    def tools_for(self, caller: Caller, book: ToolBook, rules: RuleBook) -> list[dict[str, Any]]:
         """The tools/list of one caller, in a fixed order."""
         listed: list[dict[str, Any]] = [] if self.expose is Expose.DIRECT else list(_OUR_TOOLS)
         if self.expose is not Expose.SEARCH:
-            listed += [{**each.descriptor, "name": self._name(each)} for each in visible(caller, book)]
+            listed += [{**each.descriptor, "name": self._name(each)} for each in visible(caller, book, rules)]
         return listed
 
     def _name(self, each: ListedTool) -> str:
@@ -78,9 +74,9 @@ class Catalog:
         return next(iter(book.by_server)), name
 
 
-def visible(caller: Caller, book: ToolBook) -> list[ListedTool]:
-    """The tools that a caller may know of."""
-    return [each for each in book if may_know(caller, each)]
+def visible(caller: Caller, book: ToolBook, rules: RuleBook) -> list[ListedTool]:
+    """The tools that a caller is shown: those that it could ever call."""
+    return [each for each in book if may_ever_call(caller, each, rules)]
 
 
 def _variant_call(variant: Variant, params: JsonObject, caller: Caller, book: ToolBook) -> Call | Reason:
@@ -115,58 +111,6 @@ def call_of(
     # INVARIANT: nothing of ours reaches the upstream; reserved arguments end here.
     sent = {key: value for key, value in arguments.items() if key not in RESERVED_ARGUMENTS}
     return Call(caller, server, tool, sent, argument_digest(sent), variant, declaration)
-
-
-# retrieve_tools -------------------------------------------------------------------------------------------------
-
-
-def search(params: JsonObject, caller: Caller, book: ToolBook) -> dict[str, Any] | Reason:
-    """The answer of retrieve_tools: the tools that fit best, with how to call each."""
-    query = params.get("query")
-    if not isinstance(query, str):
-        return errors.BAD_REQUEST(problem="query is required", fix="Say in a few words what the tool should do.")
-    limit = params.get("limit", DEFAULT_FOUND)
-    if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MAX_FOUND:
-        return errors.BAD_REQUEST(problem=f"limit must be 1 to {MAX_FOUND}", fix="Leave it out for the default.")
-    wanted = [each for each in visible(caller, book) if _passes(each, params)]
-    scored = sorted(((_score(query, each), each) for each in wanted), key=lambda one: (-one[0], one[1].tool.shown))
-    found = [_found(score, each) for score, each in scored if score > 0]
-    return {"tools": found[:limit], "total": len(found), "usage_instructions": USAGE}
-
-
-def _passes(each: ListedTool, params: JsonObject) -> bool:
-    """The annotation filters: a missing hint counts as unsafe."""
-    hints = each.tool.hints
-    return (
-        (params.get("read_only_only") is not True or hints.read_only is True)
-        and (params.get("exclude_destructive") is not True or hints.destructive is False or hints.read_only is True)
-        and (params.get("exclude_open_world") is not True or hints.open_world is False)
-    )
-
-
-def _score(query: str, each: ListedTool) -> float:
-    """How well a tool fits: words of its name count most, then those of its description. An exact name comes first."""
-    asked = set(words_of(query))
-    named = set(words_of(each.tool.name)) | set(words_of(each.tool.server))
-    description = each.descriptor.get("description")
-    described = set(words_of(description)) if isinstance(description, str) else set[str]()
-    exact = each.tool.name.lower() in query.lower() or each.tool.shown.lower() in query.lower()
-    score = (3 * len(asked & named) + len(asked & described)) / (3 * max(1, len(asked)))
-    return round(score + (10 if exact else 0), 4)
-
-
-def _found(score: float, each: ListedTool) -> dict[str, Any]:
-    return {
-        "name": each.tool.shown,
-        "description": each.descriptor.get("description", ""),
-        "inputSchema": each.descriptor.get("inputSchema", {"type": "object"}),
-        "score": score,
-        "server": each.tool.server,
-        "annotations": each.descriptor.get("annotations", {}),
-        "call_with": each.classification.call_with.value,
-        "safety_class": each.classification.gateway.value,
-        "class_source": each.classification.source.value,
-    }
 
 
 # Our own tools --------------------------------------------------------------------------------------------------

@@ -14,8 +14,9 @@ from interlock.core.model import Call, Caller, JsonObject
 from interlock.errors import Reason
 from interlock.pipeline import Notification, Pipeline, Reply
 from interlock.receive import replies
-from interlock.receive.catalog import Catalog, Search, search
+from interlock.receive.catalog import Catalog, Search
 from interlock.receive.decode import Request
+from interlock.receive.retrieve import Retriever
 from interlock.record import Origin
 
 INVALID_PARAMS = -32602
@@ -39,6 +40,7 @@ class Lane:
 
     def __init__(self, pipeline: Pipeline, catalog: Catalog) -> None:
         self._pipeline = pipeline
+        self._retriever = Retriever()
         self.catalog = catalog
 
     @property
@@ -55,13 +57,14 @@ class Lane:
         if isinstance(resolved, Call):
             reply = await self._pipeline.run(resolved, context.origin, listener=_listener(request.params, tell))
             return _answer(request, reply, resolved, context)
-        result = self._local(resolved, name, context)
+        result = await self._local(resolved, context)
         return replies.response(request.id, replies.for_era(msgspec.json.encode(result), modern=context.modern))
 
-    def _local(self, resolved: Search | Reason, name: str, context: Context) -> dict[str, Any]:
+    async def _local(self, resolved: Search | Reason, context: Context) -> dict[str, Any]:
         if isinstance(resolved, Reason):
             return replies.refusal_result(resolved)
-        found = search(resolved.params, context.caller, self._pipeline.book)
+        rules = self._pipeline.policy.rules
+        found = await self._retriever.retrieve(resolved.params, context.caller, self._pipeline.book, rules)
         if isinstance(found, Reason):
             return replies.refusal_result(found)
         return replies.text_result(msgspec.json.encode(found).decode(), found)

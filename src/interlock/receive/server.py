@@ -55,7 +55,7 @@ class Rest:
         self, context: ServerRequestContext[Any], params: types.PaginatedRequestParams | None
     ) -> types.ListToolsResult:
         caller = caller_of(context)
-        listed = self._lane.catalog.tools_for(caller, self._lane.pipeline.book)
+        listed = self._lane.catalog.tools_for(caller, self._lane.pipeline.book, self._lane.pipeline.policy.rules)
         return types.ListToolsResult(tools=[types.Tool.model_validate(each) for each in listed])
 
     async def _stray_call(
