@@ -10,12 +10,12 @@ from interlock.core.health import Health
 from interlock.core.intent import IntentMode
 from interlock.core.lifecycle import CallState
 from interlock.core.safety import Posture, SafetyClass
-from interlock.errors import ConfigError
 from interlock.forward.upstream import Scope, UpstreamSpec
 from interlock.store.protocol import Activity, ActivityFilter, ActivityType
 from interlock.store.sqlite import SqliteStore
 from tests.fakes import FakeClock
-from tests.running import config_of, started
+from tests.running import config_of, server_yaml, started
+from tests.upstream.running import stdio_argv
 
 TEXT = """
 posture: strict
@@ -72,9 +72,37 @@ auth_scopes:
     assert (b.headers, b.max_concurrent, b.per_caller, b.scopes) == ({}, None, False, scopes)
 
 
-def test_a_reference_that_leads_nowhere_stops_the_start(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match=r"servers\.local\.env\.T: the environment variable SECRET is not set"):
-        upstreams_of(config_of(tmp_path, TEXT), {})
+def test_a_reference_that_leads_nowhere_stops_that_one_server(tmp_path: Path) -> None:
+    local, far = upstreams_of(config_of(tmp_path, TEXT), {})
+
+    assert local.unusable.startswith("servers.local.env.T: the environment variable SECRET is not set. Give it to")
+    assert far.unusable.startswith("servers.far.headers.A: the environment variable SECRET is not set")
+    assert not local.env
+
+
+def test_an_auth_scope_that_leads_nowhere_stops_only_those_that_need_it(tmp_path: Path) -> None:
+    text = """
+servers: {a: {command: prog, auth_scope_id: gone}, b: {command: prog}}
+auth_scopes: {gone: {env: {T: "${env:NONE}"}}}
+"""
+    first, second = upstreams_of(config_of(tmp_path, text), {})
+
+    assert first.unusable.startswith("auth_scopes.gone.env.T: the environment variable NONE is not set")
+    assert (second.unusable, dict(second.scopes)) == ("", {})
+
+
+async def test_a_server_whose_secret_is_missing_is_down_with_that_problem_and_the_others_run(tmp_path: Path) -> None:
+    text = (
+        "servers:\n"
+        + server_yaml("up", stdio_argv(tmp_path / "log"))
+        + "  bad: {command: p, env: {T: '${env:NO_X}'}}\n"
+    )
+    async with started(tmp_path, text) as gateway:
+        states = {each.id: each for each in gateway.fleet.states()}
+
+    assert states["up"].health is Health.READY
+    assert states["bad"].health is Health.DOWN
+    assert "the environment variable NO_X is not set" in states["bad"].problem
 
 
 def test_without_servers_there_is_the_sample(tmp_path: Path) -> None:

@@ -13,10 +13,16 @@ MAX_MODULE, MAX_FUNCTION, MAX_TOP_LEVEL = 500, 60, 18
 TESTED_ELSEWHERE = {
     "config/document.py": "tests/config/test_source.py",
     "core/health.py": "tests/forward/test_fleet.py",
+    "core/roster.py": "tests/config/test_roster.py",
+    **{
+        f"errors/{each}.py": "tests/test_errors.py"
+        for each in "calls codes raised reason requests surroundings".split()
+    },
     "forward/link.py": "tests/forward/test_link_stdio.py",
     "store/protocol.py": "tests/store/test_contract.py",
+    "web/feed.py": "tests/web/test_events.py",
 }
-"""Modules that only hold types; the tests of what fills them are theirs too."""
+"""Modules that only hold types or texts; the tests of what fills or reads them are theirs too."""
 
 
 def name_of(file: Path) -> str:

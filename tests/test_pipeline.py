@@ -13,6 +13,7 @@ from interlock.core.canonical import argument_digest
 from interlock.core.decide import GatewayEntry, RunToolEntry
 from interlock.core.lifecycle import CallState
 from interlock.core.model import Call, Caller, Json, Scope
+from interlock.core.rates import Limits
 from interlock.core.rules import Rule, RuleBook
 from interlock.core.safety import Effect, Posture, RunToolFlags
 from interlock.errors import Code
@@ -112,6 +113,18 @@ async def test_a_tool_out_of_scope_is_told_like_one_that_does_not_exist(
     assert sends(tmp_path) == 1
 
 
+async def test_a_caller_that_calls_too_often_is_told_so_and_the_others_are_not(
+    pipeline: Pipeline, running: Running, tmp_path: Path
+) -> None:
+    pipeline.policy = Policy(limits=Limits(calls_per_minute=2))
+    codes = [code(await pipeline.run(call("read_note"), ORIGIN)) for _ in range(3)]
+    other = await pipeline.run(Call(Caller("other"), "up", "read_note", {}, argument_digest({})), ORIGIN)
+
+    assert codes == [None, None, Code.RATE_LIMITED]
+    assert code(other) is None
+    assert sends(tmp_path) == 3
+
+
 async def test_a_slow_upstream_is_given_up_and_the_record_says_so(pipeline: Pipeline, running: Running) -> None:
     pipeline.policy = Policy(entry=GatewayEntry(Posture.OPEN))
     reply = await pipeline.run(call("slow", {"seconds": 30}), ORIGIN)
@@ -128,7 +141,9 @@ async def test_an_upstream_that_breaks_the_protocol_leaves_an_indeterminate_call
     reply = await pipeline.run(call("crash"), ORIGIN)
     (activity,) = await running.activities()
 
-    assert code(reply) is Code.UPSTREAM_DOWN
+    assert reply.refusal is not None
+    assert reply.refusal.code is Code.UPSTREAM_DOWN
+    assert reply.refusal.fix == "The call may have had its effect: check before repeating it."
     assert activity.status is CallState.INDETERMINATE
 
 

@@ -1,19 +1,42 @@
 """The record of a call: before, after, redacted, and refused when it cannot be written."""
 
+import json
+import sqlite3
+import subprocess
+import sys
 from collections.abc import AsyncGenerator
+from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+import msgspec
 import pytest
 
 from interlock import errors
 from interlock.core.lifecycle import CallEvent, CallState
-from interlock.core.model import Allow, Call, Caller, Deny, Ground, Intent, Json, OperationType, Sensitivity, Variant
+from interlock.core.model import (
+    Allow,
+    Call,
+    Caller,
+    Declaration,
+    Deny,
+    Ground,
+    Intent,
+    Json,
+    OperationType,
+    Sensitivity,
+    Variant,
+)
 from interlock.core.toolbook import ListedTool, Listing, ToolBook
 from interlock.errors import Reason
-from interlock.record import MAX_CONTENT, Origin, Outcome, Recorder, RecordWait
+from interlock.record import MAX_ARGUMENTS, MAX_CONTENT, MAX_LABEL, Origin, Outcome, Recorder, RecordWait
 from interlock.store.protocol import Activity, ActivityFilter, ActivityType, StoreUnavailable
 from interlock.store.sqlite import SqliteStore
 from tests.fakes import FakeClock
+from tests.store.examples import ALLOW, FORBID, run_elsewhere
+
+ROOT = Path(__file__).parent.parent
 
 BOOK = ToolBook().with_listing(Listing("s", "s", [{"name": "get_x"}, {"name": "write_x"}]))
 GROUND = Ground("posture:guarded", "h")
@@ -146,15 +169,186 @@ async def test_a_long_result_is_cut_and_its_size_is_kept(store: SqliteStore) -> 
     recorder = Recorder(store, CLOCK)
 
     record = await recorder.ahead(call("write_x"), tool("write_x"), allowed(), ORIGIN)
-    await recorder.outcome(record, Outcome(CallEvent.SUCCEED, 99_999, "x" * 99_999))
+    await recorder.outcome(record, Outcome(CallEvent.SUCCEED, 99_999, "word " * 20_000))
     (activity,) = await on_record(store)
 
-    assert activity.body["result"] == {"size": 99_999, "content": "x" * MAX_CONTENT}
+    assert activity.body["result"] == {"size": 99_999, "content": "word " * (MAX_CONTENT // 5)}
 
 
+async def test_what_a_cut_leaves_of_a_secret_is_not_kept(store: SqliteStore) -> None:
+    recorder = Recorder(store, CLOCK, secrets=lambda: ["open-sesame-open"])
+    room = MAX_CONTENT - len("open-sesame")
+
+    for content in ("x" * room + "open-sesame", "x " * (room // 2) + "open-sesame-open"):
+        record = await recorder.ahead(call("write_x"), tool("write_x"), allowed(), ORIGIN)
+        await recorder.outcome(record, Outcome(CallEvent.SUCCEED, 99_999, content))
+
+    assert not [each for each in await on_record(store) if "sesame" in str(each.body)]
+
+
+# Secrets --------------------------------------------------------------------------------------------------------
+async def kept(store: SqliteStore, content: str, error: str = "", **options: Any) -> str:
+    """What is on record of a result, as one text."""
+    recorder = Recorder(store, CLOCK, **options)
+    record = await recorder.ahead(call("write_x"), tool("write_x"), allowed(), ORIGIN)
+    await recorder.outcome(record, Outcome(CallEvent.SUCCEED, len(content), content, error))
+    (activity,) = await on_record(store)
+    return json.dumps(activity.body["result"])
+
+
+LEAKS: list[dict[str, Json]] = [
+    {"structuredContent": {"password": "hunter2", "session_token": "hunter2"}},
+    {"content": [{"type": "text", "text": '{"session_token": "hunter2"}'}]},
+    {"content": [{"type": "text", "text": "{'password': 'hunter2'}"}]},
+    {"content": [{"type": "text", "text": "first\npassword=hunter2"}]},
+    {"content": [{"type": "text", "text": json.dumps({"body": json.dumps({"pass": "hunter2"})})}]},
+    {"structuredContent": {"tokens": ["hunter2"], "credentials": {"a": ["hunter2"]}}},
+]
+
+
+@pytest.mark.parametrize("result", [*LEAKS, {"headers": [{"name": "Authorization", "value": "hunter2"}]}])
+async def test_a_secret_in_a_result_is_hidden(store: SqliteStore, result: dict[str, Json]) -> None:
+    assert "hunter2" not in await kept(store, json.dumps(result))
+
+
+@pytest.mark.parametrize("result", LEAKS)
+async def test_a_secret_in_a_result_that_is_cut_is_hidden(store: SqliteStore, result: dict[str, Json]) -> None:
+    assert "hunter2" not in await kept(store, json.dumps({**result, "padding": "x " * MAX_CONTENT}))
+
+
+async def test_a_value_that_the_gateway_holds_is_hidden_where_a_server_echoes_it(store: SqliteStore) -> None:
+    held = 'open "sesame"'
+    content = json.dumps({"content": [{"type": "text", "text": f"you sent {held}"}]})
+
+    assert "sesame" not in await kept(store, content, f"bad: {held}", secrets=lambda: [held])
+
+
+async def test_the_values_that_the_gateway_holds_are_asked_for_anew(store: SqliteStore) -> None:
+    held = ["swordfish"]
+    recorder = Recorder(store, CLOCK, secrets=lambda: held)
+    await recorder.ahead(call("write_x", {"a": "swordfish"}), tool("write_x"), allowed(), ORIGIN)
+    held[:] = ["marlin-marlin"]
+    await recorder.ahead(call("write_x", {"a": "marlin-marlin"}), tool("write_x"), allowed(), ORIGIN)
+
+    shown = {str(each.body["arguments"]) for each in await on_record(store)}
+    assert shown == {"{'a': '[redacted configured secret]'}"}
+
+
+async def test_names_that_others_choose_are_redacted_and_short(store: SqliteStore) -> None:
+    token = "ghp_" + "a1B2" * 9
+    name = f"{token} {'x' * 9_999}"
+    origin = Origin("mcp", name, name, name, name)
+    stranger = Call(Caller("ci"), name, name, {}, "d")
+    verdict = Deny((Reason(name),), GROUND)
+
+    await Recorder(store, CLOCK).refused(stranger, None, verdict, origin)
+    (activity,) = await on_record(store)
+
+    told = json.dumps([activity.body, activity.server, activity.tool, activity.session_id])
+    assert token not in told
+    assert len(told) < 3_000
+    assert activity.tool == f"[redacted github] {'x' * 999}"[:MAX_LABEL]
+
+
+# Bounds ---------------------------------------------------------------------------------------------------------
+async def test_long_arguments_leave_only_their_size_and_the_first_names(store: SqliteStore) -> None:
+    names = {f"name-{number}": "x" * 1_000 for number in range(100)}
+    arguments: dict[str, Json] = {"ghp_" + "a1B2" * 9: "x", "y" * 999: "x", **names}
+
+    await Recorder(store, CLOCK).refused(call("nothing", arguments), None, Deny((Reason("no"),), GROUND), ORIGIN)
+    (activity,) = await on_record(store)
+
+    told = activity.body["arguments"]
+    assert isinstance(told, dict)
+    assert (told["kept"], told["bytes"]) == (False, len(msgspec.json.encode(arguments)))
+    assert told["keys"] == ["[redacted github]", "y" * MAX_LABEL, *(f"name-{number}" for number in range(18))]
+    assert activity.body["digest"] == "digest"
+
+
+async def test_arguments_that_just_fit_are_kept(store: SqliteStore) -> None:
+    arguments: dict[str, Json] = {"a": "x" * (MAX_ARGUMENTS - len('{"a":""}'))}
+
+    await Recorder(store, CLOCK).ahead(call("write_x", arguments), tool("write_x"), allowed(), ORIGIN)
+    (activity,) = await on_record(store)
+
+    assert activity.body["arguments"] == arguments
+
+
+# What a refused call declared -----------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("declared", "intent", "intent_type"),
+    [
+        (
+            Declaration(True, "write", "private", "because password=hunter22"),
+            {"operation_type": "write", "data_sensitivity": "private", "reason": "because [redacted assignment]"},
+            "write",
+        ),
+        (
+            Declaration(True, "explode", 5, ["no text"]),
+            {"operation_type": None, "data_sensitivity": None, "reason": ""},
+            None,
+        ),
+        (
+            Declaration(True, "read", None, "x" * 9_999),
+            {"operation_type": "read", "data_sensitivity": None, "reason": "x" * 1_000},
+            "read",
+        ),
+        (Declaration(), None, None),
+    ],
+)
+async def test_what_a_refused_call_declared_is_kept_as_far_as_it_is_well_formed(
+    store: SqliteStore, declared: Declaration, intent: Json, intent_type: str | None
+) -> None:
+    refused = replace(call("write_x"), declaration=declared)
+
+    await Recorder(store, CLOCK).refused(refused, None, Deny((Reason("no"),), GROUND), ORIGIN)
+    (activity,) = await on_record(store)
+
+    metadata = activity.body["metadata"]
+    assert isinstance(metadata, dict)
+    assert metadata.get("intent") == intent
+    assert activity.intent_type == intent_type
+
+
+# When the store cannot write ------------------------------------------------------------------------------------
 async def test_when_the_store_cannot_write_the_call_is_not_opened(store: SqliteStore) -> None:
     recorder = Recorder(store, CLOCK)
     await store.close()
 
     with pytest.raises(StoreUnavailable):
         await recorder.ahead(call("write_x"), tool("write_x"), allowed(), ORIGIN)
+
+
+async def test_after_a_failed_write_not_even_a_read_is_opened_until_the_store_can_write(
+    store: SqliteStore, tmp_path: Path
+) -> None:
+    recorder = Recorder(store, CLOCK)
+    path = tmp_path / "data" / "interlock.db"
+    run_elsewhere(path, FORBID)
+    lost = await recorder.ahead(call("get_x"), tool("get_x"), allowed(), ORIGIN)
+    await recorder.outcome(lost, Outcome(CallEvent.SUCCEED))
+    with pytest.raises(StoreUnavailable):
+        await store.write([])
+
+    with pytest.raises(StoreUnavailable):
+        await recorder.ahead(call("get_x"), tool("get_x"), allowed(), ORIGIN)
+    run_elsewhere(path, ALLOW)
+    record = await recorder.ahead(call("get_x"), tool("get_x"), allowed(), ORIGIN)
+
+    told = {each.type: each for each in await on_record(store)}
+    assert told[ActivityType.TOOL_CALL].id == record.activity.id
+    assert told[ActivityType.SYSTEM].body["records"] == 1
+
+
+def test_on_a_full_disk_every_read_that_is_let_pass_is_on_record_or_counted(tmp_path: Path) -> None:
+    path = tmp_path / "data" / "interlock.db"
+    command = [sys.executable, "-m", "tests.store.child_on_a_full_disk", str(path)]
+    done = json.loads(subprocess.run(command, cwd=ROOT, capture_output=True, check=True).stdout)
+
+    with closing(sqlite3.connect(path)) as found:
+        (calls,) = found.execute("SELECT count(*) FROM activity WHERE type = 'tool_call'").fetchone()
+        (lost,) = found.execute("SELECT sum(body ->> 'records') FROM activity WHERE type = 'system'").fetchone()
+    assert done["after"]
+    assert done["refused"] > 0
+    assert lost > 0
+    assert calls + lost == done["passed"]

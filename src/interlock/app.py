@@ -9,17 +9,19 @@ import contextlib
 import os
 import socket
 import sys
-from collections.abc import AsyncGenerator, Generator, Mapping
+from collections.abc import AsyncGenerator, Generator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path, PurePosixPath
 
 import uvicorn
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from interlock import __version__
+from interlock import __version__, errors
 from interlock.clock import Clock, SystemClock
 from interlock.config.load import Config
 from interlock.config.references import resolve
+from interlock.config.roster import Roster
 from interlock.config.tree import AuthScope as Credentials
 from interlock.config.tree import Server
 from interlock.core.decide import GatewayEntry
@@ -27,20 +29,23 @@ from interlock.core.health import Health
 from interlock.core.intent import IntentPolicy
 from interlock.core.lifecycle import CallState
 from interlock.core.model import Json
+from interlock.core.rates import Limits
 from interlock.core.rules import RuleBook
 from interlock.core.safety import SafetyClass
-from interlock.errors import Reason
+from interlock.errors import ConfigError, Reason
 from interlock.forward.drift import Drift
 from interlock.forward.fleet import Fleet
 from interlock.forward.upstream import Scope as AuthScope
 from interlock.forward.upstream import UpstreamSpec
 from interlock.pipeline import Pipeline, Policy
 from interlock.receive.catalog import Catalog, Expose
+from interlock.receive.earshot import Earshot
 from interlock.receive.edge import LOOPBACK, Edge, Refused, own_hosts, send_refusal
 from interlock.receive.exchange import send_json
 from interlock.receive.face import Face
 from interlock.receive.identify import OPERATOR, Callers, Principal, mint
 from interlock.receive.lane import Lane
+from interlock.receive.passage import Passage
 from interlock.receive.server import Rest
 from interlock.receive.sessions import Sessions
 from interlock.receive.workspaces import Workspaces
@@ -48,6 +53,8 @@ from interlock.record import Recorder, RecordWait, token_change
 from interlock.store.folder import DataFolder, Hold
 from interlock.store.protocol import Store
 from interlock.store.sqlite import SqliteStore
+from interlock.web.access import READERS
+from interlock.web.feed import Feed
 from interlock.web.metrics import Metrics
 from interlock.web.parts import Parts
 from interlock.web.routes import rest_app
@@ -82,16 +89,37 @@ def policy_of(config: Config) -> Policy:
         hold=config.hold_terms,
         postures_of_workspaces={each.id: each.posture for each in settings.workspaces if each.posture},
         postures_of_servers={name: each.posture for name, each in settings.servers.items() if each.posture},
+        limits=Limits(settings.limits.calls_per_minute, settings.limits.in_flight_per_caller),
     )
 
 
 def upstreams_of(config: Config, environ: Mapping[str, str]) -> list[UpstreamSpec]:
-    """The upstreams of the configuration; without any, the bundled sample."""
+    """The upstreams of the configuration; without any, the bundled sample.
+
+    One whose references lead nowhere is among them with that problem: the others run.
+    """
     servers = {name: server for name, server in config.settings.servers.items() if server.enabled}
     if not config.settings.servers:
         return [UpstreamSpec(SAMPLE, SAMPLE, argv=(sys.executable, "-m", "interlock.sample"))]
-    scopes = {name: _scope(f"auth_scopes.{name}", each, environ) for name, each in config.settings.auth_scopes.items()}
-    return [_upstream(name, server, environ, scopes) for name, server in servers.items()]
+    scopes: dict[str, AuthScope] = {}
+    for name, each in config.settings.auth_scopes.items():
+        with contextlib.suppress(ConfigError):  # whoever needs it hears of it
+            scopes[name] = _scope(f"auth_scopes.{name}", each, environ)
+    return [_usable_or_not(name, server, environ, scopes, config) for name, server in servers.items()]
+
+
+def _usable_or_not(
+    name: str, server: Server, environ: Mapping[str, str], scopes: Mapping[str, AuthScope], config: Config
+) -> UpstreamSpec:
+    spec = _upstream(name, server, scopes)
+    try:
+        under = server.auth_scope_id
+        if under is not None and under not in scopes:
+            _scope(f"auth_scopes.{under}", config.settings.auth_scopes[under], environ)
+        spec = spec.under(_scope(f"servers.{name}", server, environ))
+    except ConfigError as unresolved:
+        return replace(spec, unusable=errors.UNRESOLVED(problem=unresolved.problems[0], server=name).text)
+    return spec if under is None else spec.under(scopes[under])
 
 
 def _scope(where: str, given: Server | Credentials, environ: Mapping[str, str]) -> AuthScope:
@@ -102,15 +130,13 @@ def _scope(where: str, given: Server | Credentials, environ: Mapping[str, str]) 
     )
 
 
-def _upstream(name: str, server: Server, environ: Mapping[str, str], scopes: Mapping[str, AuthScope]) -> UpstreamSpec:
-    own = _scope(f"servers.{name}", server, environ)
-    spec = UpstreamSpec(
+def _upstream(name: str, server: Server, scopes: Mapping[str, AuthScope]) -> UpstreamSpec:
+    """The upstream of a server, without anything that is given by reference."""
+    return UpstreamSpec(
         id=name,
         namespace=server.namespace or name,
         argv=() if server.command is None else (server.command, *server.args),
         url=server.url,
-        env=dict(own.env),
-        headers=dict(own.headers),
         cwd=server.cwd,
         trusted=server.trusted,
         call_seconds=server.call_timeout.total_seconds(),
@@ -118,7 +144,6 @@ def _upstream(name: str, server: Server, environ: Mapping[str, str], scopes: Map
         scopes=scopes,
         per_caller=server.sessions == "per-caller",
     )
-    return spec if server.auth_scope_id is None else spec.under(scopes[server.auth_scope_id])
 
 
 def overrides_of(config: Config) -> dict[str, dict[str, SafetyClass]]:
@@ -135,7 +160,7 @@ def workspaces_of(config: Config) -> Workspaces:
     listed = config.settings.workspaces
     only = listed[0].id if len(listed) == 1 else None
     folders = {PurePosixPath(Path(each.path).expanduser().resolve()): each.id for each in listed if each.path}
-    return Workspaces(config.settings.default_workspace or only, folders)
+    return Workspaces(config.settings.default_workspace or only, folders, frozenset(each.id for each in listed))
 
 
 @contextlib.asynccontextmanager
@@ -159,29 +184,48 @@ async def running_gateway(
         await settle_what_a_crash_left(store)
         drift = Drift(store, time)
         await drift.load()
-        specs = upstreams_of(config, os.environ if environ is None else environ) if servers else []
+        roster = Roster(config, store, time)
+        await roster.load()
+        config, variables = roster.config, os.environ if environ is None else environ
+        specs = upstreams_of(config, variables) if servers else []
         overrides = overrides_of(config)
         fleet = Fleet(specs, lexicon=config.lexicon, overrides=overrides, judge=drift.listed, clock=time)
         drift.on_change = fleet.judge_again
-        gateway = await _assemble(config, store, await stack.enter_async_context(fleet), drift, time)
+        gateway = await _assemble(roster, store, await stack.enter_async_context(fleet), drift, time)
+        if servers:
+            roster.on_change = partial(_apply, gateway, variables)
         await fleet.settled(START_SECONDS)
         await ensure_operator(store, hold.folder, gateway.callers, time)
+        await stack.enter_async_context(gateway.parts.feed.running())
         await stack.enter_async_context(gateway.face.running())
         yield gateway
 
 
-async def _assemble(config: Config, store: Store, fleet: Fleet, drift: Drift, clock: Clock) -> Gateway:
+async def _apply(gateway: Gateway, environ: Mapping[str, str], config: Config, anew: Sequence[str]) -> None:
+    """Take up other servers while calls go on."""
+    gateway.pipeline.policy = policy_of(config)
+    await gateway.fleet.apply(upstreams_of(config, environ), overrides_of(config), config.lexicon, anew)
+
+
+async def _assemble(roster: Roster, store: Store, fleet: Fleet, drift: Drift, clock: Clock) -> Gateway:
+    config = roster.config
     settings, shown = config.settings, shown_settings(config)
     sessions, workspaces = Sessions(clock), workspaces_of(config)
+    feed = Feed(store)
+    fleet.on_health = feed.health
     metrics = Metrics(fleet, lambda: len(sessions))
     recorder = Recorder(store, clock, RecordWait(settings.record.wait), on_end=metrics.seen)
     pipeline = Pipeline(fleet, recorder, clock, policy_of(config))
-    lane = Lane(pipeline, Catalog(Expose(settings.expose), settings.namespacing))
+    catalog = Catalog(Expose(settings.expose), settings.namespacing)
+    lane = Lane(pipeline, catalog)
+    earshot = Earshot(tools=catalog.expose is not Expose.SEARCH)
+    fleet.on_change, fleet.on_offer, fleet.on_updated = earshot.tools_changed, earshot.offer_changed, earshot.updated
     callers = Callers(clock, allow_local=settings.listen.host in LOOPBACK)
     callers.replace(await store.list_tokens())
     edge = Edge(own_hosts(settings.listen.host, settings.listen.port), max_body=settings.limits.body)
-    face = Face(edge, callers, sessions, lane, Rest(lane, metrics.stray_call), workspaces)
-    parts = Parts(store, pipeline, callers, clock, edge, fleet, metrics, workspaces.default, shown, drift)
+    rest = Rest(lane, Passage(pipeline, catalog, earshot), metrics.stray_call)
+    face = Face(edge, callers, sessions, lane, rest, workspaces)
+    parts = Parts(store, pipeline, callers, clock, edge, fleet, metrics, workspaces, shown, drift, feed, roster)
     return Gateway(face, pipeline, fleet, store, callers, edge, parts)
 
 
@@ -227,7 +271,7 @@ def asgi(gateway: Gateway) -> ASGIApp:
             if path.startswith("/api/v1/"):
                 await rest(scope, receive, send)
             elif path in plain and scope["method"] in ("GET", "HEAD"):
-                _let_in(gateway, headers)
+                _let_in(gateway, path, headers)
                 await plain[path](gateway, send)
             else:
                 await send_refusal(send, Refused(404, "There is nothing here; agents connect to /mcp."))
@@ -253,6 +297,7 @@ async def listening(gateway: Gateway, listener: socket.socket, hold: Hold) -> As
             lifespan="off",
             ws="none",
             access_log=False,
+            proxy_headers=False,
             log_level="warning",
             server_header=False,
             date_header=False,
@@ -270,14 +315,17 @@ async def listening(gateway: Gateway, listener: socket.socket, hold: Hold) -> As
         finally:
             server.should_exit = True
             # Whoever only listens would keep the server from ending until its patience is over.
+            gateway.parts.feed.end()
             await gateway.face.end_sessions()
 
 
-def _let_in(gateway: Gateway, headers: dict[str, str]) -> None:
-    """Beyond loopback there is no route without a token, not even for probes."""
+def _let_in(gateway: Gateway, path: str, headers: dict[str, str]) -> None:
+    """Beyond loopback there is no route without a token, not even for probes; the figures are for readers only."""
     found = gateway.callers.identify(headers.get("authorization"))
     if isinstance(found, Reason):
         raise Refused(401, f"{found.text} {found.fix}")
+    if path == "/metrics" and not found.roles & READERS:
+        raise Refused(403, "The figures are for tokens with the role admin, auditor or approver.")
 
 
 async def _livez(gateway: Gateway, send: Send) -> None:

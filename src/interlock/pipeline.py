@@ -8,26 +8,31 @@ The gateway, the command line, the lab and the dashboard build a Call and hand i
 door. This module forwards what was allowed, records what happened, and decides nothing: `decide` does.
 """
 
+import contextlib
 from dataclasses import dataclass, field, replace
 
 import msgspec
 
 from interlock import errors
 from interlock.clock import Clock
+from interlock.core.canonical import argument_digest, content_hash
 from interlock.core.decide import Entry, Facts, GatewayEntry, decide
 from interlock.core.lifecycle import CallEvent
-from interlock.core.model import Allow, Call, Deny, HoldTerms
+from interlock.core.model import CALL_METHOD, Allow, Call, Caller, Deny, Ground, HoldTerms
+from interlock.core.offers import GET_PROMPT, READ, SUBSCRIBE, Offers
+from interlock.core.rates import Limits, Rates
 from interlock.core.rules import RuleBook
 from interlock.core.safety import Posture, effective_posture
 from interlock.core.schemas import Schemas
 from interlock.core.toolbook import ListedTool, ToolBook, may_know, similar
 from interlock.errors import Code, Reason
 from interlock.forward.fleet import Fleet
-from interlock.forward.link import Answer, BadMessage, LinkDown, LinkTimeout, Listener, Notification
+from interlock.forward.link import LOG_MESSAGE, Answer, BadMessage, LinkDown, LinkTimeout, Listener, Notification
+from interlock.forward.upstream import Ask, tool_call
 from interlock.record import MAX_CONTENT, OpenRecord, Origin, Outcome, Recorder
 from interlock.store.protocol import StoreUnavailable
 
-__all__ = ["Notification", "Pipeline", "Policy", "Reply"]
+__all__ = ["LOG_MESSAGE", "Notification", "Pipeline", "Policy", "Reply"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +44,7 @@ class Policy:
     hold: HoldTerms = field(default_factory=HoldTerms)
     postures_of_workspaces: dict[str, Posture] = field(default_factory=dict[str, Posture])
     postures_of_servers: dict[str, Posture] = field(default_factory=dict[str, Posture])
+    limits: Limits = field(default_factory=Limits)
 
     def entry_for(self, call: Call) -> GatewayEntry:
         """The gateway's entry under the posture that holds for this caller and this server."""
@@ -66,6 +72,7 @@ class Pipeline:
         self._recorder = recorder
         self._clock = clock
         self._schemas = Schemas()
+        self._rates = Rates()
         self.policy = policy
 
     @property
@@ -73,64 +80,104 @@ class Pipeline:
         """All tools as they are known now."""
         return self._fleet.book
 
+    @property
+    def offers(self) -> Offers:
+        """What the servers have beside tools, as it is known now."""
+        return self._fleet.offers
+
     async def run(
-        self, call: Call, origin: Origin, *, entry: Entry | None = None, listener: Listener | None = None
+        self,
+        call: Call,
+        origin: Origin,
+        *,
+        entry: Entry | None = None,
+        listener: Listener | None = None,
+        log_level: str | None = None,
     ) -> Reply:
-        """Take one call along the path."""
-        found = self.book.find(call.server, call.tool)
+        """Take one call along the path. `listener` hears of its progress, and of its log messages from a level on."""
+        found = self._find(call)
         facts = self._facts(call, found, entry)
         verdict = decide(facts)
         try:
             if isinstance(verdict, Allow) and found is not None:
-                return await self._forward(call, found, verdict, origin, listener)
+                with self._rates.counting(call.caller.name, self.policy.limits, facts.now):
+                    ask = _ask_of(call, log_level)
+                    return await self._forward(call, ask, found, verdict, origin, listener)
             refusal = verdict if isinstance(verdict, Deny) else Deny((errors.NO_DESK(tool=call.shown),), verdict.ground)
             return Reply(await self._recorder.refused(call, found, refusal, origin), refusal=_told(refusal, facts))
         except StoreUnavailable:
             return Reply("", refusal=errors.AUDIT_UNAVAILABLE())
 
+    def release(self, server: str, uri: str) -> None:
+        """Somebody who subscribed to a resource does not need that any more."""
+        self._fleet.release(server, uri)
+
+    async def turn_away(self, caller: Caller, name: str, reason: Reason, origin: Origin) -> Reply:
+        """Record a call that names nothing which could be called, and refuse it."""
+        call = Call(caller, "", name, {}, argument_digest({}))
+        try:
+            refusal = Deny((reason,), Ground("call", content_hash("call")))
+            return Reply(await self._recorder.refused(call, None, refusal, origin), refusal=reason)
+        except StoreUnavailable:
+            return Reply("", refusal=errors.AUDIT_UNAVAILABLE())
+
+    def _find(self, call: Call) -> ListedTool | None:
+        # A server may list a tool with the name of a method: what is called is said by the call and not by the name.
+        if call.method == CALL_METHOD:
+            return self.book.find(call.server, call.tool)
+        return self.offers.find(call.server, call.method)
+
     def _facts(self, call: Call, found: ListedTool | None, entry: Entry | None) -> Facts:
+        now = self._clock.now()
         return Facts(
             call=call,
             found=None if found is None else found.known,
             rules=self.policy.rules,
-            now=self._clock.now(),
+            now=now,
             entry=entry or self.policy.entry_for(call),
             hold=self.policy.hold,
             suggestion="" if found is not None and may_know(call.caller, found) else similar(call, self.book),
+            over_rate=self._rates.over(call.caller.name, self.policy.limits, now),
             argument_problem=None if found is None else self._schemas.problem(found, call.arguments),
         )
 
     async def _forward(
-        self, call: Call, found: ListedTool, verdict: Allow, origin: Origin, listener: Listener | None
+        self, call: Call, ask: Ask, found: ListedTool, verdict: Allow, origin: Origin, listener: Listener | None
     ) -> Reply:
         # INVARIANT: the record comes before the first byte, the outcome before the answer.
         record = await self._recorder.ahead(call, found, verdict, origin)
         try:
             answer = await self._fleet.call(
                 call.server,
-                call.tool,
-                msgspec.json.encode(call.arguments),
+                ask,
                 listener,
                 auth_scope=verdict.auth_scope,
                 caller=call.caller.name,
             )
         except LinkDown as down:
-            event = CallEvent.LOSE if down.sent else CallEvent.FAIL
-            return await self._failed(record, event, errors.UPSTREAM_DOWN(server=call.server, problem=down.why))
+            if down.sent:
+                return await self._lost(record, call, down.why)
+            return await self._failed(
+                record, CallEvent.FAIL, errors.UPSTREAM_DOWN(server=call.server, problem=down.why)
+            )
         except LinkTimeout:
             seconds = self._fleet.seconds(call.server)
             return await self._failed(
                 record, CallEvent.EXPIRE, errors.UPSTREAM_TIMEOUT(server=call.server, seconds=seconds)
             )
         except BadMessage as bad:
-            return await self._failed(
-                record, CallEvent.LOSE, errors.UPSTREAM_DOWN(server=call.server, problem=str(bad))
-            )
+            return await self._lost(record, call, str(bad))
         except BaseException:
-            # Not handled, only noted: the caller went away, and what the upstream did is not known to us.
-            await self._recorder.outcome(record, Outcome(CallEvent.CANCEL))
+            # Not handled, only noted: the caller went away, and what the upstream did is not known to us. What cannot
+            # be noted stays open on record, and the next start calls it indeterminate.
+            with contextlib.suppress(StoreUnavailable):
+                await self._recorder.outcome(record, Outcome(CallEvent.CANCEL))
             raise
         return await self._closed(record, _outcome_of(answer), Reply(record.activity.id, answer=answer))
+
+    async def _lost(self, record: OpenRecord, call: Call, problem: str) -> Reply:
+        """The upstream went away with the call."""
+        return await self._failed(record, CallEvent.LOSE, errors.UPSTREAM_LOST(server=call.server, problem=problem))
 
     async def _failed(self, record: OpenRecord, event: CallEvent, reason: Reason) -> Reply:
         return await self._closed(record, Outcome(event, error=reason.text), Reply(record.activity.id, refusal=reason))
@@ -151,6 +198,18 @@ def _told(refusal: Deny, facts: Facts) -> Reason:
     if reason.code is not Code.OUT_OF_SCOPE:
         return reason
     return errors.UNKNOWN_TOOL(tool=facts.call.shown, suggestion=facts.suggestion)
+
+
+_NAMED = {READ: "uri", SUBSCRIBE: "uri", GET_PROMPT: "name"}
+"""The param that says what a method is about."""
+
+
+def _ask_of(call: Call, log_level: str | None) -> Ask:
+    params = msgspec.json.encode(call.arguments)
+    if call.method == CALL_METHOD:
+        return tool_call(call.tool, params, log_level)
+    name = call.arguments.get(_NAMED.get(call.method, ""))
+    return Ask(call.method, params, name if isinstance(name, str) else None, log_level)
 
 
 class _ToolResult(msgspec.Struct):

@@ -1,26 +1,64 @@
 """The record of a call: opened before the first byte leaves, closed before the answer is given.
 
 For anything above read-only both writes are waited for; reads are queued and grouped, unless the operator wants to wait
-for every call. If the store cannot write, the call is refused: no record, no call. This is the one place that writes
-activities of calls, so it is the one place that redacts.
+for every call or the last write of the store failed. If the store cannot write, the call is refused: no record, no
+call. This is the one place that writes activities of calls, so it is the one place that redacts, and that keeps what
+agents and upstreams send from filling the disk.
 
 INVARIANT: above read-only nothing is sent without a durable record, and nothing is answered without a durable outcome.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from functools import lru_cache
+from itertools import islice
+
+import msgspec
 
 from interlock.clock import Clock
+from interlock.core.intent import MAX_REASON
 from interlock.core.lifecycle import CallEvent, CallState, next_call_state
-from interlock.core.model import Allow, Call, Deny, Hold, Json, Micros, Verdict
-from interlock.core.redact import redact, redact_text
+from interlock.core.model import (
+    CALL_METHOD,
+    Allow,
+    Call,
+    Declaration,
+    Deny,
+    Intent,
+    Json,
+    JsonObject,
+    Micros,
+    OperationType,
+    Sensitivity,
+    Verdict,
+)
+from interlock.core.redact import KnownSecrets, redact, redact_text
 from interlock.core.safety import SafetyClass
 from interlock.core.toolbook import ListedTool
 from interlock.store.protocol import Activity, ActivityType, Store, Token, new_id
 
 MAX_CONTENT = 16 * 1024
 """How much of a result is kept, in characters."""
+
+MAX_ARGUMENTS = 64 * 1024
+"""Arguments that are longer than this, as JSON, are not kept, and not even looked at."""
+
+MAX_NAMES = 20
+"""How many names of arguments are told of those that are not kept."""
+
+MAX_LABEL = 200
+"""How much is kept of a name that somebody else chose, in characters."""
+
+MAX_TOLD = 1000
+"""How much is kept of a reason, in characters."""
+
+MAX_WORD = 512
+"""How much of what is cut in two at the end of a result goes with it, in characters."""
+
+_BETWEEN_WORDS = " \t\n\\\"',;"
+_OPERATIONS = frozenset(each.value for each in OperationType)
+_SENSITIVITIES = frozenset(each.value for each in Sensitivity)
 
 
 class RecordWait(StrEnum):
@@ -71,12 +109,18 @@ class Recorder:
         wait: RecordWait = RecordWait.WRITES,
         *,
         on_end: Callable[[Activity], None] = lambda _: None,
+        secrets: Callable[[], Collection[str]] = tuple,
     ) -> None:
-        """`on_end` is told of every call that ended, refused or sent, once that is on record."""
+        """`on_end` is told of every call that ended, refused or sent, once that is on record.
+
+        `secrets` tells the values that the gateway itself holds, and that must not be stored if a server echoes them.
+        """
         self._store = store
         self._clock = clock
         self._wait = wait
         self._on_end = on_end
+        self._secrets = secrets
+        self._known = frozenset[str](), KnownSecrets()
 
     async def refused(self, call: Call, found: ListedTool | None, verdict: Deny, origin: Origin) -> str:
         """Record a call that was refused; returns the id of its activity."""
@@ -89,7 +133,8 @@ class Recorder:
     async def ahead(self, call: Call, found: ListedTool, verdict: Allow, origin: Origin) -> OpenRecord:
         """Open the record of a call that is about to be sent. A read is written once, with its outcome."""
         activity = self._record(call, found, verdict, origin, CallEvent.SEND)
-        waits = self._waits(found)
+        # After a failure only a write that is waited for tells whether the store can write again.
+        waits = self._waits(found) or self._store.ailing
         if waits:
             await self._store.write([activity])
         return OpenRecord(activity, waits, self._clock.ticks())
@@ -98,10 +143,11 @@ class Recorder:
         """Close the record of a call that was sent."""
         status = next_call_state(CallState.SENT, outcome.event) or CallState.INDETERMINATE
         result: dict[str, Json] = {"size": outcome.size}
+        known = self._known_secrets()
         if outcome.content:
-            result["content"] = redact_text(outcome.content[:MAX_CONTENT])
+            result["content"] = _content(outcome.content, outcome.size, known)
         if outcome.error:
-            result["error"] = redact_text(outcome.error[:MAX_CONTENT])
+            result["error"] = _content(outcome.error, len(outcome.error), known)
         timings: dict[str, Json] = {**record.stages, "upstream_us": self._clock.ticks() - record.began}
         body = {**record.activity.body, "result": result, "timings": timings}
         ended = replace(record.activity, status=status, body=body)
@@ -117,45 +163,60 @@ class Recorder:
     def _waits(self, found: ListedTool) -> bool:
         return self._wait is RecordWait.ALL or found.classification.gateway is not SafetyClass.READ_ONLY
 
+    def _known_secrets(self) -> KnownSecrets:
+        values = frozenset(self._secrets())
+        if values != self._known[0]:
+            self._known = values, KnownSecrets(values)
+        return self._known[1]
+
     def _record(
         self, call: Call, found: ListedTool | None, verdict: Verdict, origin: Origin, event: CallEvent
     ) -> Activity:
         now = self._clock.now()
+        known = self._known_secrets()
         return Activity(
             id=new_id(now),
             at=now,
             type=ActivityType.POLICY_DECISION if isinstance(verdict, Deny) else ActivityType.TOOL_CALL,
             status=next_call_state(CallState.RECEIVED, event) or CallState.BLOCKED,
-            body=_body(call, found, verdict, origin),
-            server=call.server or None,
-            tool=call.tool,
+            body=_body(call, found, verdict, origin, known),
+            server=_label(call.server or None, known),
+            tool=_label(call.tool, known),
             caller=call.caller.name,
-            session_id=origin.session_id,
+            session_id=_label(origin.session_id, known),
             workspace=call.caller.workspace,
-            intent_type=None if isinstance(verdict, Deny) else verdict.intent.operation_type,
+            intent_type=_one_of(_OPERATIONS, _intent(call, verdict).operation_type),
             safety_class=None if found is None else found.classification.gateway,
             verdict=verdict.effect,
             rule_id=verdict.ground.id,
         )
 
 
-def _body(call: Call, found: ListedTool | None, verdict: Verdict, origin: Origin) -> dict[str, Json]:
-    reasons: list[Json] = [{"code": reason.code, "text": redact_text(reason.text)} for reason in verdict.reasons]
-    metadata: dict[str, Json] = {"tool_variant": call.variant.value}
-    if isinstance(verdict, Allow | Hold):
-        metadata["intent"] = _intent(verdict)
-        metadata["warnings"] = [reason.text for reason in verdict.warnings]
+def _body(
+    call: Call, found: ListedTool | None, verdict: Verdict, origin: Origin, known: KnownSecrets
+) -> dict[str, Json]:
     return {
         "entry": origin.entry,
-        "request_id": origin.request_id,
-        "client": None if origin.client is None else redact_text(origin.client),
-        "model": origin.model,
+        "request_id": None if origin.request_id is None else _cut(origin.request_id, MAX_LABEL, known),
+        "client": _label(origin.client, known),
+        "model": _label(origin.model, known),
         "class_source": None if found is None else found.classification.source,
-        "reasons": reasons,
-        "metadata": metadata,
-        "arguments": redact(call.arguments),
+        "reasons": [{"code": reason.code, "text": _cut(reason.text, MAX_TOLD, known)} for reason in verdict.reasons],
+        "metadata": _metadata(call, verdict, known),
+        "arguments": _arguments(call.arguments, known),
         "digest": call.digest,
     }
+
+
+def _metadata(call: Call, verdict: Verdict, known: KnownSecrets) -> dict[str, Json]:
+    metadata: dict[str, Json] = {"tool_variant": call.variant.value}
+    if call.method != CALL_METHOD:
+        metadata["method"] = call.method
+    if not isinstance(verdict, Deny):
+        metadata["warnings"] = [_cut(reason.text, MAX_TOLD, known) for reason in verdict.warnings]
+    if not isinstance(verdict, Deny) or call.declaration.given:
+        metadata["intent"] = _shown_intent(_intent(call, verdict), known)
+    return metadata
 
 
 def token_change(token: Token, what: str, by: str, now: Micros) -> Activity:
@@ -175,10 +236,51 @@ def token_change(token: Token, what: str, by: str, now: Micros) -> Activity:
     )
 
 
-def _intent(verdict: Allow | Hold) -> Mapping[str, Json]:
-    intent = verdict.intent
+def _intent(call: Call, verdict: Verdict) -> Intent | Declaration:
+    """What the call is said to do: as it was read, or, of a refused call, what was declared."""
+    return call.declaration if isinstance(verdict, Deny) else verdict.intent
+
+
+def _shown_intent(intent: Intent | Declaration, known: KnownSecrets) -> dict[str, Json]:
+    """As far as it is well formed: what was declared of a refused call may be anything."""
+    reason = intent.reason if isinstance(intent.reason, str) else ""
     return {
-        "operation_type": intent.operation_type,
-        "data_sensitivity": intent.data_sensitivity,
-        "reason": redact_text(intent.reason),
+        "operation_type": _one_of(_OPERATIONS, intent.operation_type),
+        "data_sensitivity": _one_of(_SENSITIVITIES, intent.data_sensitivity),
+        "reason": _cut(reason, MAX_REASON, known),
     }
+
+
+def _one_of(words: Collection[str], given: Json) -> str | None:
+    return given if isinstance(given, str) and given in words else None
+
+
+def _arguments(arguments: JsonObject, known: KnownSecrets) -> Json:
+    size = len(msgspec.json.encode(arguments))
+    if size <= MAX_ARGUMENTS:
+        return redact(arguments, known)
+    names: list[Json] = [_cut(name, MAX_LABEL, known) for name in islice(arguments, MAX_NAMES)]
+    return {"kept": False, "bytes": size, "keys": names}
+
+
+def _content(text: str, size: int, known: KnownSecrets) -> str:
+    """As much of a result as is kept. A word that was cut in two goes too: half a secret is not seen to be one."""
+    if size > MAX_CONTENT:
+        kept, tail = text[: MAX_CONTENT - MAX_WORD], text[MAX_CONTENT - MAX_WORD : MAX_CONTENT]
+        text = kept + tail[: 1 + max(map(tail.rfind, _BETWEEN_WORDS))]
+    return redact_text(text, known)
+
+
+def _label(text: str | None, known: KnownSecrets) -> str | None:
+    """A name that somebody else chose. Most come again and again."""
+    return None if text is None else _cut_label(text[: 2 * MAX_LABEL], known)
+
+
+def _cut(text: str, length: int, known: KnownSecrets) -> str:
+    """A text as it may be kept. What cannot be in it any more is cut off first, so that nobody makes us search it."""
+    return redact_text(text[: 2 * length], known)[:length]
+
+
+@lru_cache(1024)
+def _cut_label(text: str, known: KnownSecrets) -> str:
+    return _cut(text, MAX_LABEL, known)

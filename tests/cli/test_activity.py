@@ -58,7 +58,7 @@ def test_what_happened_is_a_table_newest_first(il: Interlock) -> None:
         (("--tool", "read_note"), {"read_note"}),
         (("--tool", "up:read_note"), {"read_note"}),
         (("--tool", "odd:read_note"), NOTHING),
-        (("--server", "odd"), NOTHING),
+        (("--server", "odd"), {"tool_change"}),
         (("--caller", "operator"), {"token_change"}),
         (("--session", "none"), NOTHING),
         (("--intent-type", "write"), {"write_note"}),
@@ -184,4 +184,4 @@ def test_the_record_is_there_when_no_gateway_runs() -> None:
 
 
 def test_there_is_no_verb_that_changes_the_record() -> None:
-    assert [verb.name for verb in VERBS] == ["list", "show"]
+    assert [verb.name for verb in VERBS] == ["list", "show", "tail", "stats", "export"]

@@ -182,7 +182,8 @@ def test_a_verb_goes_through_the_gateway_that_runs(il: Interlock, tmp_path: Path
             run_process("call", "tool-read", "--tool-name", "up:echo", "--data-dir", str(data)),
             run_process("run-tool", "read_note", "--arg", "name=x", "--data-dir", str(data)),
         ]
-        listed = run_process("activity", "list", "--server", "up", "--json", "--data-dir", str(data)).json
+        words = ("--server", "up", "--type", "tool_call")
+        listed = run_process("activity", "list", *words, "--json", "--data-dir", str(data)).json
 
     assert [each.exit for each in done] == [0, 5]
     assert [each["tool"] for each in listed["items"]] == ["read_note", "echo"]

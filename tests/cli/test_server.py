@@ -4,7 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.running import Beside, Interlock, configure
+from tests.cli.running import Beside, Interlock, configure, gateway_beside
+from tests.running import server_yaml
+from tests.upstream.running import stdio_argv
 
 HEADING = ["SERVER", "NAMESPACE", "TRANSPORT", "HEALTH", "TOOLS", "PROTOCOL", "TRUSTED", "PROBLEM"]
 
@@ -37,11 +39,12 @@ def test_without_a_gateway_the_servers_are_started_to_see(il: Interlock) -> None
     assert [line.split()[:5] for line in done.lines[1:]] == [["sample", "sample", "stdio", "ready", "6"]]
 
 
-def test_without_a_server_it_says_so(il: Interlock) -> None:
+def test_a_server_that_is_switched_off_is_listed_as_that(il: Interlock) -> None:
     configure("servers: {a: {command: x, enabled: false}}")
     done = il("server", "list")
 
-    assert (done.exit, done.out, done.err) == (0, "", "No server is enabled.\n")
+    assert (done.exit, done.err) == (0, "")
+    assert done.lines[1].split() == ["a", "a", "stdio", "stopped", "0", "no", "it", "is", "switched", "off"]
 
 
 # logs -----------------------------------------------------------------------------------------------------------
@@ -91,3 +94,38 @@ def test_why_a_server_did_not_start_is_in_the_table(il: Interlock, tmp_path: Pat
     configure("servers: {a: {command: /nowhere/at/all}}")
 
     assert "/nowhere/at/all" in il("server", "list").lines[1]
+
+
+# Changes --------------------------------------------------------------------------------------------------------
+
+
+def test_a_server_is_switched_off_and_on_restarted_and_not_removed_from_the_file(il: Interlock, tmp_path: Path) -> None:
+    text = "servers:\n" + server_yaml("up", stdio_argv(tmp_path / "up.log"))
+    with gateway_beside(tmp_path, text) as running:
+        words = ("--data-dir", str(running.folder.path))
+        done = [il("server", each, "up", *words) for each in ("disable", "enable", "restart", "remove")]
+        unknown = il("server", "restart", "uq", *words)
+
+    assert [each.exit for each in done] == [0, 0, 0, 2]
+    assert [each.lines for each in done[:3]] == [
+        ["Server 'up' is stopped: it is switched off"],
+        ["Server 'up' is ready"],
+        ["Server 'up' is ready"],
+    ]
+    assert "`interlock server disable up`" in done[3].err
+    assert unknown.exit == 2
+
+
+def test_a_server_can_be_switched_off_while_no_gateway_runs(il: Interlock) -> None:
+    configure("servers: {a: {command: /nowhere/at/all}}\n")
+
+    assert il("server", "disable", "a", "--json").json["enabled"] is False
+    assert il("server", "list", "--json").json["items"][0]["health"] == "stopped"
+
+
+def test_a_server_that_was_added_is_removed(il: Interlock) -> None:
+    il("server", "add", "x", "--command", "/nowhere/at/all")
+    done = il("server", "remove", "x")
+
+    assert (done.exit, done.lines) == (0, ["Server 'x' was removed."])
+    assert il("server", "list", "--json").json["items"][0]["id"] == "sample"

@@ -35,6 +35,69 @@ def test_what_does_not_fit_is_said_in_one_sentence(arguments: dict[str, Json], s
     assert said in problem
 
 
+GIVEN = "hunter2-hunter2"
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"type": "integer"},
+        {"enum": ["a", "b"]},
+        {"const": 5},
+        {"pattern": "^x"},
+        {"maxLength": 2},
+        {"format": "email", "minLength": 99},
+        {"not": {"type": "string"}},
+        {"anyOf": [{"type": "integer"}, {"type": "null"}]},
+        {"oneOf": [{"type": "string"}, {"minLength": 1}]},
+        {"type": ["integer", "null"]},
+        False,
+    ],
+)
+@pytest.mark.parametrize("around", ["text", "list", "object"])
+def test_no_value_of_the_arguments_is_ever_told(schema: Json, around: str) -> None:
+    values: dict[str, Json] = {"text": GIVEN, "list": [GIVEN], "object": {"deep": GIVEN}}
+    schemas: dict[str, Json] = {
+        "text": schema,
+        "list": {"items": schema},
+        "object": {"additionalProperties": schema},
+    }
+
+    problem = Schemas().problem(tool({"properties": {"a": schemas[around]}}), {"a": values[around]})
+
+    assert problem is not None
+    assert problem.startswith("/a")
+    assert GIVEN not in problem
+
+
+@pytest.mark.parametrize("schema", [{"uniqueItems": True}, {"contains": {"const": 1}}, {"maxItems": 1}])
+def test_no_item_of_a_list_is_told(schema: dict[str, Json]) -> None:
+    problem = Schemas().problem(tool({"properties": {"a": schema}}), {"a": [GIVEN, GIVEN]})
+
+    assert problem is not None
+    assert GIVEN not in problem
+
+
+def test_a_name_that_is_checked_like_a_value_is_not_told_either() -> None:
+    problem = Schemas().problem(tool({"propertyNames": {"maxLength": 3}}), {GIVEN: 1})
+
+    assert problem == "arguments: the name of a member is not allowed here"
+
+
+def test_an_unexpected_argument_is_named_and_a_credential_among_the_names_is_not() -> None:
+    token = "ghp_" + "a1B2" * 9
+    closed = tool({"properties": {"path": {}}, "additionalProperties": False})
+
+    assert "pathh" in (Schemas().problem(closed, {"pathh": 1}) or "")
+    assert token not in (Schemas().problem(closed, {token: 1}) or token)
+
+
+def test_what_is_said_is_short_however_long_the_names_are() -> None:
+    nested = tool({"additionalProperties": {"type": "string"}})
+
+    assert len(Schemas().problem(nested, {"n" * 9_999: 1}) or "") < 700
+
+
 @pytest.mark.parametrize(
     "schema",
     [None, "x", 5, {"type": 5}, {"$ref": "http://127.0.0.1:9/x"}, {"properties": {"a": {"pattern": "("}}}],

@@ -15,7 +15,7 @@ from interlock.core.health import Health, UpstreamState
 from interlock.core.safety import SafetyClass
 from interlock.forward.fleet import Fleet
 from interlock.forward.pace import Pace
-from interlock.forward.upstream import UpstreamSpec
+from interlock.forward.upstream import UpstreamSpec, tool_call
 from tests.forward.children import python
 
 SECONDS = 60
@@ -113,7 +113,7 @@ class Watched:
 
     async def call(self, server: str, tool: str = "echo", arguments: bytes = b"{}", **more: Any) -> Any:
         """The result of a call."""
-        answer = await self.fleet.call(server, tool, arguments, **more)
+        answer = await self.fleet.call(server, tool_call(tool, arguments), **more)
         return answer.error or json.loads(answer.result)
 
     async def pid(self, server: str, **more: Any) -> int:

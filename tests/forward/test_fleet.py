@@ -12,7 +12,7 @@ from interlock.core.lexicon import DEFAULT
 from interlock.core.safety import SafetyClass
 from interlock.forward.fleet import Fleet
 from interlock.forward.link import LinkDown
-from interlock.forward.upstream import CALL_SECONDS, Scope, UpstreamSpec
+from interlock.forward.upstream import CALL_SECONDS, Scope, UpstreamSpec, tool_call
 from tests.forward.children import runs
 from tests.forward.fleets import QUICK, SECONDS, Watched, children, open_files, small, watched
 from tests.upstream.running import http_upstream, stdio_argv
@@ -144,7 +144,7 @@ async def test_whoever_listens_badly_disturbs_nobody() -> None:
     fleet.on_health = fleet.on_change = fail
     async with fleet:
         await fleet.settled(SECONDS)
-        answer = await fleet.call("up", "echo", b"{}")
+        answer = await fleet.call("up", tool_call("echo", b"{}"))
 
     assert answer.error is None
     assert {each["message"] for each in reported} == {"a listener failed"}

@@ -19,7 +19,7 @@ from interlock.forward.link import BadMessage, LinkDown, LinkTimeout
 from interlock.forward.link_stdio import StdioLink
 from interlock.forward.pace import Pace
 from interlock.forward.supervise import OnTools, Supervisor
-from interlock.forward.upstream import Connect, UpstreamSpec
+from interlock.forward.upstream import Connect, UpstreamSpec, tool_call
 from tests.fakes import FakeClock
 from tests.forward.children import LOOPS, runs, wait_until
 from tests.forward.fleets import QUICK, SECONDS, Watched, small, watched
@@ -453,7 +453,7 @@ async def test_a_list_that_is_as_before_is_not_handed_on() -> None:
     async with owned(small("up"), take, replace(QUICK, refresh_every=0.01)) as supervisor:
         heard: dict[str, int] = {}
         while heard.get("tools/list", 0) < 4:
-            heard = json.loads((await supervisor.call("echo", b"{}", in_time())).result)["heard"]
+            heard = json.loads((await supervisor.call(tool_call("echo", b"{}"), in_time())).result)["heard"]
 
     assert len(taken) == 1
 
@@ -487,7 +487,7 @@ async def test_a_call_whose_time_is_over_is_not_sent() -> None:
 
     async with owned(small("up"), take) as supervisor:
         with pytest.raises(LinkDown, match="the time for this call was over") as refused:
-            await supervisor.call("echo", b"{}", asyncio.get_running_loop().time())
+            await supervisor.call(tool_call("echo", b"{}"), asyncio.get_running_loop().time())
 
     assert not refused.value.sent
 
@@ -520,7 +520,7 @@ async def test_a_defect_of_ours_costs_the_upstream_a_start_and_nothing_else() ->
     async with owned(small("up"), take) as supervisor:
         assert (supervisor.health, supervisor.problem) == (DOWN, "'a defect'")
         await supervisor.usable(in_time())
-        assert await supervisor.call("echo", b"{}", in_time())
+        assert await supervisor.call(tool_call("echo", b"{}"), in_time())
 
     assert [json.loads(text)["name"] for text in taken[1]] == ["echo"]
     assert [repr(each["exception"]) for each in reported] == ["KeyError('a defect')"]

@@ -12,10 +12,11 @@ from pathlib import Path
 import pytest
 
 from interlock.forward.fleet import Fleet
-from interlock.forward.link import BadMessage, LinkDown, LinkTimeout
+from interlock.forward.link import BadMessage, LinkDown, LinkTimeout, Notification
 from interlock.forward.link_stdio import StdioLink
+from interlock.forward.listed import read_tools
 from interlock.forward.pace import Pace
-from interlock.forward.upstream import MAX_DEPTH, MAX_PAGES, MAX_TOOLS, Scope, Upstream, UpstreamSpec, read_tools
+from interlock.forward.upstream import MAX_LISTED, MAX_PAGES, Scope, Upstream, UpstreamSpec, tool_call
 from tests.forward.children import end_at_once, python
 from tests.forward.fleets import SERVER, small
 from tests.forward.raw_server import ACCEPTED, RawServer, Received, each, reply, whole
@@ -37,8 +38,8 @@ class Told:
         self.lost.append(why)
         self.news.set()
 
-    def changed(self) -> None:
-        self.changes += 1
+    def told(self, notification: Notification) -> None:
+        self.changes += notification.method == "notifications/tools/list_changed"
         self.news.set()
 
 
@@ -48,7 +49,7 @@ async def made(spec: UpstreamSpec, told: Told | None = None, pace: Pace = PATIEN
     told = told or Told()
     async with Fleet([]) as fleet, asyncio.timeout(60):
         connect = fleet._connect  # pyright: ignore[reportPrivateUsage]
-        upstream = Upstream(spec, connect, pace, on_lost=told.gone, on_tools_changed=told.changed)
+        upstream = Upstream(spec, connect, pace, on_lost=told.gone, on_told=told.told)
         try:
             yield upstream
         finally:
@@ -81,7 +82,7 @@ async def test_the_newest_era_that_a_stdio_upstream_speaks_is_taken(tmp_path: Pa
     log = tmp_path / "log"
     async with started(over_stdio(stdio_argv(log, era=era))) as upstream:
         tools = await upstream.list_tools()
-        answer = await upstream.call("echo", b'{"a":1.50}', 60)
+        answer = await upstream.call(tool_call("echo", b'{"a":1.50}'), 60)
 
     assert (upstream.protocol_version, len(tools)) == (version, len(TOOLS))
     assert answer.error is None
@@ -97,7 +98,7 @@ async def test_the_newest_era_that_an_http_upstream_speaks_is_taken(tmp_path: Pa
     with http_upstream(tmp_path / "log", era=era) as running:
         async with started(UpstreamSpec("far", "far", url=running.url)) as upstream:
             tools = await upstream.list_tools()
-            answer = await upstream.call("echo", b'{"a":1}', 60)
+            answer = await upstream.call(tool_call("echo", b'{"a":1}'), 60)
         call = next(each for each in running.received() if each.method == "tools/call")
 
     assert (upstream.protocol_version, len(tools)) == (version, len(TOOLS))
@@ -109,7 +110,7 @@ async def test_the_newest_era_that_an_http_upstream_speaks_is_taken(tmp_path: Pa
 
 async def test_a_server_that_dies_of_what_it_does_not_know_is_started_again_and_greeted_the_old_way() -> None:
     async with started(small("up", "serve(discover=lambda message: os._exit(3))")) as upstream:
-        answer = await upstream.call("echo", b"{}", 60)
+        answer = await upstream.call(tool_call("echo", b"{}"), 60)
 
     assert answer.error is None
 
@@ -119,7 +120,7 @@ async def test_a_server_that_does_not_answer_what_it_does_not_know_is_asked_only
     async with started(spec, pace=Pace(discover=0.1)) as upstream:
         upstream.drop()
         await upstream.start()
-        answer = await upstream.call("echo", b"{}", 60)
+        answer = await upstream.call(tool_call("echo", b"{}"), 60)
 
     assert next(iter(json.loads(answer.result)["heard"])) == "initialize"
 
@@ -228,12 +229,12 @@ async def test_a_session_that_is_gone_is_told_and_the_next_start_makes_a_new_one
     told = Told()
     async with RawServer(each(answer)) as server, started(UpstreamSpec("far", "far", url=server.url), told) as upstream:
         with pytest.raises(LinkDown) as gone:
-            await upstream.call("echo", b"{}", 60)
+            await upstream.call(tool_call("echo", b"{}"), 60)
         assert not gone.value.sent
         assert told.lost == [upstream.lost] == [gone.value.why]
         await upstream.start()
 
-        assert (await upstream.call("echo", b"{}", 60)).error is None
+        assert (await upstream.call(tool_call("echo", b"{}"), 60)).error is None
         assert not upstream.lost
 
 
@@ -249,10 +250,10 @@ async def test_a_dropped_process_is_killed_at_once_and_not_asked_to_leave() -> N
 
 async def test_what_a_process_wrote_to_stderr_is_there_after_the_next_one_was_started() -> None:
     async with started(small("up", "print('pid', os.getpid(), file=sys.stderr, flush=True)\nserve()")) as upstream:
-        pids = [json.loads((await upstream.call("echo", b"{}", 60)).result)["pid"]]
+        pids = [json.loads((await upstream.call(tool_call("echo", b"{}"), 60)).result)["pid"]]
         upstream.drop()
         await upstream.start()
-        pids.append(json.loads((await upstream.call("echo", b"{}", 60)).result)["pid"])
+        pids.append(json.loads((await upstream.call(tool_call("echo", b"{}"), 60)).result)["pid"])
 
         assert list(upstream.logs()) == [f"pid {pid}" for pid in pids]
 
@@ -306,7 +307,7 @@ async def test_a_list_with_too_many_tools_is_cut_off() -> None:
     tools = "[{'name': f't{i}'} for i in range(3_000)]"
     many = f"def page(m, n): result(m, tools={tools}, nextCursor=str(n)) if n < 4 else refuse(m, -32000)"
 
-    assert len(await listed(many)) == MAX_TOOLS
+    assert len(await listed(many)) == MAX_LISTED
 
 
 async def test_a_list_with_too_many_bytes_is_cut_off() -> None:
@@ -334,14 +335,6 @@ async def test_a_server_that_refuses_to_list_its_tools_says_so() -> None:
 async def test_a_list_that_is_none_is_refused(tools: str) -> None:
     with pytest.raises(BadMessage):
         await listed(f"def page(m, n): result(m, tools={tools})")
-
-
-def test_what_is_no_tool_is_left_out() -> None:
-    deep, too_deep = (b'{"name":"deep","x":' + b"[" * n + b"]" * n + b"}" for n in (MAX_DEPTH - 1, MAX_DEPTH))
-    texts = [b'{"name":"a"}', b"7", b'"b"', b"{}", b'{"name":7}', b"null", b'{"name":"\\ud800"}', deep, too_deep]
-    texts.append(b'{"name":"deeper","x":' + b"[" * 100_000 + b"]" * 100_000 + b"}")
-
-    assert [each["name"] for each in read_tools(texts)] == ["a", "deep"]
 
 
 async def test_a_tool_keeps_fields_that_we_do_not_know(tmp_path: Path) -> None:

@@ -138,6 +138,21 @@ async def test_a_call_that_fails_while_it_says_something_leaves_nothing_running(
     assert ANSWER not in client.body
 
 
+async def test_what_waits_for_a_slow_reader_is_bounded_in_number_and_in_length(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("interlock.receive.exchange.MAX_UNREAD_BYTES", 100)
+    client = Client()
+
+    async def work(exchange: HttpExchange) -> bytes:
+        for number in range(50):
+            exchange.tell(b'{"progress":%d}' % number)
+        return ANSWER
+
+    await run(client, work)
+
+    assert client.body.count(b'"progress"') == 7
+    assert ANSWER in client.body
+
+
 async def test_a_call_that_is_cancelled_from_outside_is_answered_so() -> None:
     client = Client()
 

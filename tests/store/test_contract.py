@@ -11,7 +11,17 @@ import pytest
 from interlock.core.drift import Reviewed, definition_of
 from interlock.core.lifecycle import CallState
 from interlock.core.safety import SafetyClass
-from interlock.store.protocol import Activity, ActivityFilter, ActivityType, Store, StoreUnavailable, new_id
+from interlock.store.protocol import (
+    Activity,
+    ActivityCount,
+    ActivityFilter,
+    ActivityStats,
+    ActivityType,
+    KeptServer,
+    Store,
+    StoreUnavailable,
+    new_id,
+)
 from tests.store.examples import NOW, OpenStore, activity, assert_sound, ids_of, log_of, token, told
 
 FULL = Activity(
@@ -458,6 +468,91 @@ async def test_a_word_about_a_tool_that_cannot_be_stored_fails_alone(store: Stor
 
     assert await store.baselines() == {}
     assert await log_of(store) == []
+
+
+# Servers beside the file ----------------------------------------------------------------------------------------
+async def test_servers_are_kept_in_the_order_in_which_they_came_and_forgotten(
+    store: Store, open_store: OpenStore
+) -> None:
+    added = KeptServer(enabled=True, definition={"command": "npx", "env": {"TOKEN": "${env:GH}"}})
+    await store.put_server("b", added, told(1))
+    await store.put_server("a", KeptServer(enabled=False), told(2))
+    await store.put_server("gone", added, told(3))
+    await store.put_server("b", replace(added, enabled=False), told(4))
+    await store.put_server("gone", None, told(5))
+
+    kept = await (await open_store()).kept_servers()
+    assert list(kept.items()) == [("b", replace(added, enabled=False)), ("a", KeptServer(enabled=False))]
+    assert set(await ids_of(store)) == {f"change-{n}" for n in range(1, 6)}
+    await assert_sound(store)
+
+
+# Following the log ----------------------------------------------------------------------------------------------
+async def test_the_end_of_the_log_is_its_last_number(store: Store) -> None:
+    assert await store.log_end() == 0
+    await store.write([activity(1), activity(2)])
+
+    assert await store.log_end() == 2
+
+
+async def test_whoever_follows_the_log_misses_nothing_however_it_was_written(store: Store) -> None:
+    seen: list[str] = []
+
+    async def follow() -> None:
+        after = 0
+        while len(seen) < 30:
+            for entry in await store.next_entries(after, 4):
+                seen.append(entry.subject)
+                after = entry.seq
+
+    async with asyncio.timeout(20), asyncio.TaskGroup() as group:
+        group.create_task(follow())
+        for number in range(0, 30, 3):
+            await store.write([activity(number)])
+            store.write_soon([activity(number + 1), activity(number + 2)])
+
+    assert seen == [f"act-{number:06}" for number in range(30)]
+
+
+async def test_whoever_waits_for_the_next_entry_hears_that_the_store_closes(store: Store) -> None:
+    async with asyncio.TaskGroup() as group:
+        waiting = group.create_task(_refused(store))
+        await asyncio.sleep(0)
+        await store.close()
+
+    assert waiting.result()
+
+
+async def _refused(store: Store) -> bool:
+    with pytest.raises(StoreUnavailable):
+        await store.next_entries(0, 1)
+    return True
+
+
+# Counting -------------------------------------------------------------------------------------------------------
+async def test_activities_are_counted_by_what_they_share_and_by_time(store: Store) -> None:
+    begin = NOW // 100 * 100
+    same = [replace(activity(0), id=f"a{n}", at=begin + n, verdict="allow") for n in range(3)]
+    later = replace(activity(0), id="b", at=begin + 100, safety_class="dangerous", status=CallState.ERROR)
+    other = replace(activity(0), id="c", at=begin, server="other")
+    await store.write([*same, later, other])
+
+    assert await store.activity_stats(ActivityFilter(server="github"), 100) == ActivityStats(
+        (
+            ActivityCount(begin, CallState.SUCCESS, None, "github", "allow", 3),
+            ActivityCount(begin + 100, CallState.ERROR, "dangerous", "github", None, 1),
+        ),
+        complete=True,
+    )
+
+
+async def test_counts_take_filters_with_several_words_and_bounds_of_time(store: Store) -> None:
+    states = (CallState.ERROR, CallState.SUCCESS, CallState.BLOCKED)
+    await store.write([activity(number, states[number % 3]) for number in range(9)])
+    wanted = ActivityFilter(statuses=states[:2], since=NOW + 1, until=NOW + 8, limit=1)
+
+    counted = await store.activity_stats(wanted, 10**9)
+    assert {each.status: each.count for each in counted.counts} == {CallState.ERROR: 2, CallState.SUCCESS: 3}
 
 
 def test_ids_of_activities_sort_by_time_and_never_repeat() -> None:

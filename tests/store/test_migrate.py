@@ -69,7 +69,8 @@ def content_of(path: Path) -> tuple[int, list[str], list[tuple[str, ...]]]:
     with opened(path) as connection:
         (version,) = connection.execute("PRAGMA user_version").fetchone()
         schema = [text for (text,) in connection.execute("SELECT sql FROM sqlite_master ORDER BY name")]
-        rows = list(connection.execute("SELECT * FROM two")) if version == 3 else []
+        filled = any(text is not None and "TABLE two" in text for text in schema)
+        rows = list(connection.execute("SELECT * FROM two")) if filled and version == 3 else []
     return version, schema, rows
 
 
@@ -82,7 +83,7 @@ def test_a_new_database_gets_every_table(path: Path) -> None:
         migrate(connection, migrations())
         names = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
 
-    assert names == {"chain", "entry", "activity", "token", "baseline", "reviewed", "override"}
+    assert names == {"chain", "entry", "activity", "token", "baseline", "reviewed", "override", "server"}
 
 
 def test_a_database_that_is_up_to_date_is_left_alone(path: Path) -> None:

@@ -9,7 +9,7 @@ import stat
 import subprocess
 import sys
 import tempfile
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
@@ -20,12 +20,13 @@ from interlock.core.lifecycle import CallState
 from interlock.store import sqlite
 from interlock.store.chain import Break, first_break
 from interlock.store.migrate import migrate, migrations
-from interlock.store.protocol import ActivityFilter, ActivityType, StoreUnavailable
+from interlock.store.protocol import ActivityFilter, ActivityType, LogEntry, StoreUnavailable
 from interlock.store.sqlite import READER_PRAGMAS, WRITER_PRAGMAS, SqliteStore, connect, prepare
 from interlock.store.writer import Limits
 from tests.store.examples import (
     ALLOW,
     FORBID,
+    NOW,
     StoppedClock,
     TickingClock,
     activity,
@@ -84,7 +85,9 @@ async def test_a_queue_that_the_disk_cannot_follow_is_full_at_last(store: Sqlite
             await store.write([activity(50)])
     await insist(lambda: store.write([activity(51)]))
 
-    assert len(await ids_of(store)) == 51
+    (loss,) = (await store.list_activities(ActivityFilter(types=(ActivityType.SYSTEM,)))).items
+    assert loss.body["records"] == 1
+    assert len(await ids_of(store)) == 52
 
 
 # The file -------------------------------------------------------------------------------------------------------
@@ -282,7 +285,7 @@ async def test_records_that_nobody_waited_for_are_not_lost_silently(store: Sqlit
     (loss,) = (await store.list_activities(ActivityFilter(types=(ActivityType.SYSTEM,)))).items
     assert loss.status is CallState.ERROR
     assert loss.body["event"] == "records_lost"
-    assert loss.body["records"] == 2
+    assert loss.body["records"] == 3
     assert [entry.subject for entry in await log_of(store)] == [loss.id, "act-000004"]
     await assert_sound(store)
 
@@ -385,3 +388,34 @@ async def _check(path: Path, acknowledged: set[str]) -> None:
     await store.close()
     assert acknowledged <= found
     assert not acknowledged & unfinished
+
+
+async def test_no_more_is_counted_than_anybody_should_wait_for(
+    store: SqliteStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await store.write([activity(number) for number in range(5)])
+    monkeypatch.setattr("interlock.store.sqlite.MAX_COUNTED", 3)
+    counted = await store.activity_stats(ActivityFilter(), 1)
+
+    assert not counted.complete
+    assert max(each.at for each in counted.counts) == NOW + 4
+
+
+class _Racing(SqliteStore):
+    """A store to which something is written just after somebody has read that there is nothing."""
+
+    async def log_entries(self, after: int, limit: int) -> Sequence[LogEntry]:
+        found = await super().log_entries(after, limit)
+        if not found:
+            await self.write([activity(1)])
+        return found
+
+
+async def test_an_entry_that_is_written_while_somebody_looks_is_not_waited_for_in_vain(path: Path) -> None:
+    store = _Racing(path, TickingClock())
+    await store.start()
+    try:
+        async with asyncio.timeout(20):
+            assert [each.seq for each in await store.next_entries(0, 5)] == [1]
+    finally:
+        await store.close()

@@ -7,12 +7,14 @@ from collections.abc import AsyncIterator, Callable, Sequence
 
 import pytest
 
+from interlock.core.model import JsonObject
 from interlock.store.protocol import StoreUnavailable
 from interlock.store.rows import activity_of, record_of
 from interlock.store.writer import GroupWriter, Job, Limits, Rows
-from tests.store.examples import StoppedClock, TickingClock, activity, insist
+from tests.store.examples import NOW, StoppedClock, TickingClock, activity, insist
 
 LOST = "records_lost"
+FULL = "The queue of the store is full: the disk is slower than the calls."
 
 
 class Paper:
@@ -26,6 +28,8 @@ class Paper:
         self.gate.set()
         self.busy = threading.Event()
         self.kept = threading.Semaphore(0)
+        self.failed = threading.Semaphore(0)
+        self.bodies: list[JsonObject] = []
         self.closed = False
 
     def commit(self, jobs: Sequence[Job]) -> Sequence[bool]:
@@ -33,8 +37,10 @@ class Paper:
         self.gate.wait()
         if self.failures > 0:
             self.failures -= 1
+            self.failed.release()
             raise self.problem
         self.batches.append([_shown(job, number) for job in jobs for number in range(len(job.records))])
+        self.bodies += [activity_of(record.row).body for job in jobs for record in job.records]
         self.kept.release()
         return [True] * len(jobs)
 
@@ -136,13 +142,26 @@ async def test_a_full_queue_refuses_until_there_is_room_again(paper: Paper, writ
     await paper.hold_up(writer)
     writer.put(job(1, 2, 3, 4))
 
-    with pytest.raises(StoreUnavailable, match="queue"):
-        writer.put(job(5))
     assert "queue" in await refused(writer, 5)
     paper.gate.set()
     await insist(lambda: written(writer, 6))
 
     assert paper.batches == [["0"], ["1", "2", "3", "4"], ["6"]]
+
+
+async def test_what_does_not_get_into_a_full_queue_is_written_down_as_lost(paper: Paper, writer: GroupWriter) -> None:
+    await paper.hold_up(writer)
+    writer.put(job(1, 2, 3, 4))
+
+    with pytest.raises(StoreUnavailable, match="queue"):
+        writer.put(job(5))
+    assert writer.ailing
+    paper.gate.set()
+    await insist(lambda: written(writer, 6))
+
+    lines = [line for batch in paper.batches for line in batch]
+    assert [line for line in lines if line.startswith(LOST)] == [f"{LOST} 1: {FULL}"]
+    assert not writer.ailing
 
 
 LARGE = [
@@ -185,7 +204,7 @@ async def test_an_error_nobody_thought_of_is_a_failure_like_any_other(paper: Pap
     assert await written(writer, 2)
 
 
-async def test_after_an_unheard_failure_everything_is_refused_until_the_loss_is_written_down(
+async def test_after_an_unheard_failure_no_more_is_queued_unheard_until_the_loss_is_written_down(
     paper: Paper, writer: GroupWriter
 ) -> None:
     await paper.hold_up(writer)
@@ -199,7 +218,64 @@ async def test_after_an_unheard_failure_everything_is_refused_until_the_loss_is_
     paper.failures = 0
     await insist(lambda: written(writer, 3))
 
-    assert [line for batch in paper.batches for line in batch] == [f"{LOST} 1: disk full", "3"]
+    assert [line for batch in paper.batches for line in batch] == [f"{LOST} 2: disk full", "3"]
+
+
+async def test_whoever_waits_is_served_as_soon_as_the_loss_can_be_written_down(
+    paper: Paper, writer: GroupWriter
+) -> None:
+    paper.failures = 1
+    await paper.hold_up(writer)
+    paper.gate.set()
+    await asyncio.to_thread(paper.failed.acquire)
+
+    assert await written(writer, 1)
+    assert paper.batches == [[f"{LOST} 1: disk full", "1"]]
+
+
+async def test_the_writer_ails_from_a_failure_to_the_next_success(paper: Paper, writer: GroupWriter) -> None:
+    healthy = writer.ailing
+    paper.failures = 2
+    await refused(writer, 1)
+    after_one = writer.ailing
+    await refused(writer, 2)
+    after_two = writer.ailing
+    await written(writer, 3)
+
+    assert (healthy, after_one, after_two, writer.ailing) == (False, True, True, False)
+
+
+async def test_what_is_lost_while_a_loss_is_being_written_down_is_told_next(paper: Paper, writer: GroupWriter) -> None:
+    paper.failures = 1
+    await paper.hold_up(writer)
+    paper.gate.set()
+    await asyncio.to_thread(paper.failed.acquire)
+    paper.gate.clear()
+    paper.busy.clear()
+    telling = asyncio.ensure_future(written(writer, 1))
+    await asyncio.sleep(0)
+    await asyncio.to_thread(paper.busy.wait)
+    with pytest.raises(StoreUnavailable, match="disk full"):
+        writer.put(job(2))
+    paper.gate.set()
+    await telling
+    await written(writer, 3)
+
+    lost = [line for batch in paper.batches for line in batch if line.startswith(LOST)]
+    assert lost == [f"{LOST} 1: disk full"] * 2
+
+
+async def test_a_loss_says_of_which_time_it_is(paper: Paper, writer: GroupWriter) -> None:
+    await paper.hold_up(writer)
+    paper.failures = 2
+    writer.put(job(2_000, 1))
+    paper.gate.set()
+    await insist(lambda: written(writer, 4))
+
+    (told,) = [body for body in paper.bodies if body.get("event") == LOST]
+    assert (told["since"], told["until"]) == (NOW, NOW + 2_000)
+    time = "between 2023-11-14T22:13:20.000+00:00 and 2023-11-14T22:13:20.002+00:00"
+    assert told["text"] == f"3 activities could not be written {time}."
 
 
 async def test_a_loss_is_written_down_without_another_record_to_carry_it(paper: Paper, writer: GroupWriter) -> None:
@@ -212,7 +288,7 @@ async def test_a_loss_is_written_down_without_another_record_to_carry_it(paper: 
         writer.put(job(1))
     await asyncio.to_thread(paper.kept.acquire)
 
-    assert paper.batches == [[f"{LOST} 1: disk full"]]
+    assert paper.batches == [[f"{LOST} 2: disk full"]]
 
 
 async def test_what_was_queued_behind_a_failure_is_written_after_the_loss(paper: Paper, writer: GroupWriter) -> None:

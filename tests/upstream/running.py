@@ -63,10 +63,10 @@ def events(log: Path, event: str) -> list[dict[str, Any]]:
     return [entry for entry in _entries(log) if entry["event"] == event]
 
 
-def stdio_argv(log: Path, *, era: str = "both", tools: Path | None = None) -> list[str]:
+def stdio_argv(log: Path, *, era: str = "both", tools: Path | None = None, many: int = 0) -> list[str]:
     """The command line of the upstream over stdio. With a file of tools it lists those, as soon as there is one."""
     listed = [] if tools is None else ["--tools", str(tools)]
-    return [sys.executable, str(SERVER), "--log", str(log), "--era", era, *listed]
+    return [sys.executable, str(SERVER), "--log", str(log), "--era", era, "--many", str(many), *listed]
 
 
 def list_other_tools(log: Path, file: Path, tools: list[dict[str, Any]]) -> None:

@@ -5,7 +5,7 @@
 
 Port 0 takes a free port; the port is printed as the first line. `--sse` answers every request with an event stream.
 With `--tools FILE` it lists the tools that are in that file, if there is one; over stdio, SIGUSR1 makes it say that its
-tools have changed.
+tools have changed. With `--many N` it has so many resources more.
 Before anything else is done with a message, it is written to the log with its bytes and headers: what a test finds
 there is what an upstream really received. It speaks 2025-06-18 and 2025-11-25 (handshake, sessions over HTTP) and
 2026-07-28 (discovery, the envelope in every request), keeps to the protocol unless a tool is for breaking it, and needs
@@ -25,15 +25,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
+from rest import CAPABILITIES, Rest
 from tools import INVALID_PARAMS, Call, Garbage, Log, Message, Notify, Refused, Tools, text
 
 LEGACY = ("2025-11-25", "2025-06-18")
 MODERN = "2026-07-28"
 META = "io.modelcontextprotocol/"
 INFO = {"name": "test-upstream", "version": "1.0.0"}
-CAPABILITIES = {"tools": {"listChanged": True}}
 PARSE_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND = -32700, -32600, -32601
 HEADER_MISMATCH, UNSUPPORTED_VERSION = -32020, -32022
+NEVER_CACHED = ("tools/call", "prompts/get", "completion/complete", "subscriptions/listen")
+NAMED = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
+"""The param that a header repeats, by method."""
 MODERN_STATUS = {METHOD_NOT_FOUND: 404, INVALID_PARAMS: 400, UNSUPPORTED_VERSION: 400}
 """The HTTP status of an error, for modern clients."""
 
@@ -43,10 +46,11 @@ MODERN_STATUS = {METHOD_NOT_FOUND: 404, INVALID_PARAMS: 400, UNSUPPORTED_VERSION
 class Upstream:
     """The protocol in both eras, whatever it runs over: a request in, a response out."""
 
-    def __init__(self, log: Log, era: str, tools: Path | None = None) -> None:
+    def __init__(self, log: Log, era: str, tools: Path | None = None, many: int = 0) -> None:
         self.log = log
         self.era = era
-        self._tools = Tools(log, tools)
+        self.rest = Rest(many)
+        self._tools = Tools(log, self.rest, tools)
         self._running: dict[tuple[str, Any], asyncio.Task[Any]] = {}
 
     def is_modern(self, message: Message) -> bool:
@@ -57,7 +61,7 @@ class Upstream:
         key = (session, message["id"])
         self._running[key] = cast(asyncio.Task[Any], asyncio.current_task())
         try:
-            body: Message = {"result": await self._result(message, notify)}
+            body: Message = {"result": await self._result(message, notify, session)}
         except Refused as refused:
             body = {"error": refused.error}
         finally:
@@ -66,18 +70,20 @@ class Upstream:
 
     def hear(self, message: Message, session: str = "") -> None:
         """Take in a notification."""
+        if message.get("method") == "notifications/initialized" and session == "":
+            self.rest.streams[session] = tell_stdio
         if message.get("method") == "notifications/cancelled":
             task = self._running.get((session, params_of(message).get("requestId")))
             if task is not None:
                 task.cancel()
 
-    async def _result(self, message: Message, notify: Notify) -> Message:
+    async def _result(self, message: Message, notify: Notify, session: str) -> Message:
         if self.is_modern(message):
             self._check_envelope(message)
             return self._in_modern_shape(message["method"], await self._modern(message, notify))
         if self.era == "modern":
             raise Refused(INVALID_PARAMS, "params._meta lacks the protocol version")
-        return await self._legacy(message, notify)
+        return await self._legacy(message, notify, session)
 
     def _check_envelope(self, message: Message) -> None:
         meta = meta_of(message)
@@ -89,32 +95,37 @@ class Upstream:
             raise Refused(INVALID_PARAMS, "params._meta lacks the client's capabilities")
 
     def _in_modern_shape(self, method: str, result: Message) -> Message:
-        cache = {} if method == "tools/call" else {"ttlMs": 0, "cacheScope": "private"}
+        cache = {} if method in NEVER_CACHED else {"ttlMs": 0, "cacheScope": "public"}
         meta = {**result.get("_meta", {}), f"{META}serverInfo": INFO}
         return {**result, **cache, "resultType": "complete", "_meta": meta}
 
     async def _modern(self, message: Message, notify: Notify) -> Message:
+        if message["method"] == "subscriptions/listen":
+            return await self.rest.listen(message, notify)
         if message["method"] == "server/discover":
             versions = [MODERN, *LEGACY] if self.era == "both" else [MODERN]
             return {"supportedVersions": versions, "capabilities": CAPABILITIES}
-        return await self._common(message, notify)
+        return await self._common(message, notify, "modern")
 
-    async def _legacy(self, message: Message, notify: Notify) -> Message:
+    async def _legacy(self, message: Message, notify: Notify, session: str) -> Message:
         if message["method"] == "initialize":
             asked = params_of(message).get("protocolVersion")
             version = asked if asked in LEGACY else LEGACY[0]
             return {"protocolVersion": version, "capabilities": CAPABILITIES, "serverInfo": INFO}
         if message["method"] == "ping":
             return {}
-        return await self._common(message, notify)
+        return await self._common(message, notify, session)
 
-    async def _common(self, message: Message, notify: Notify) -> Message:
+    async def _common(self, message: Message, notify: Notify, session: str) -> Message:
         params = params_of(message)
         if message["method"] == "tools/list":
             return {"tools": self._tools.listed()}
         if message["method"] == "tools/call":
             call = Call(message["id"], params.get("arguments") or {}, notify, meta_of(message).get("progressToken"))
             return await self._tools.run(params.get("name", ""), call)
+        answer = self.rest.answer(message["method"], params, session)
+        if answer is not None:
+            return answer
         raise Refused(METHOD_NOT_FOUND, "Method not found")
 
 
@@ -279,7 +290,7 @@ def header_mismatch(request: Request, message: Message) -> bool:
     name = request.header("mcp-name")
     if name.startswith("=?base64?"):
         name = base64.b64decode(name[9:-2]).decode()
-    wanted = params_of(message).get("name") if message["method"] == "tools/call" else None
+    wanted = params_of(message).get(NAMED.get(message["method"], ""))
     return (
         request.header("mcp-protocol-version") != meta_of(message)[f"{META}protocolVersion"]
         or request.header("mcp-method") != message["method"]
@@ -314,6 +325,8 @@ class HttpFace:
         elif request.method == "DELETE":
             await exchange.reply(200 if session in self._sessions else 404)
             self._sessions.discard(session)
+        elif request.method == "GET" and session in self._sessions:
+            await self._hear(exchange, session, reader)
         elif request.method != "POST":
             await exchange.reply(405)
         else:
@@ -323,6 +336,17 @@ class HttpFace:
                 await exchange.reply(400, refusal(None, PARSE_ERROR, "Parse error"))
                 return
             await self._post(exchange, message, session, reader)
+
+    async def _hear(self, exchange: Exchange, session: str, reader: asyncio.StreamReader) -> None:
+        """The stream for what is said outside of any request, until its reader is gone."""
+        streams = self._upstream.rest.streams
+        await exchange.stream()
+        streams[session] = exchange.tell
+        try:
+            await reader.read(1)
+        finally:
+            del streams[session]
+        raise ConnectionAbortedError
 
     async def _post(self, exchange: Exchange, message: Message, session: str, reader: asyncio.StreamReader) -> None:
         is_request = "id" in message and "method" in message
@@ -390,8 +414,9 @@ def main() -> None:
     parser.add_argument("--http", type=int)
     parser.add_argument("--sse", action="store_true")
     parser.add_argument("--tools", type=Path)
+    parser.add_argument("--many", type=int, default=0)
     chosen = parser.parse_args()
-    upstream = Upstream(Log(chosen.log), chosen.era, chosen.tools)
+    upstream = Upstream(Log(chosen.log), chosen.era, chosen.tools, chosen.many)
     upstream.log.event("started", pid=os.getpid())
     asyncio.run(over_stdio(upstream) if chosen.http is None else over_http(upstream, chosen.http, sse=chosen.sse))
 

@@ -10,7 +10,7 @@ import uuid
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 INVALID_PARAMS = -32602
 STEPS = 4
@@ -86,7 +86,11 @@ TOOLS = [
         annotations={"readOnlyHint": True},
         outputSchema={"type": "object", "properties": {"sum": {"type": "integer"}}, "required": ["sum"]},
     ),
+    tool("touch", "Change a resource, and say so.", "uri:string"),
+    tool("add", "Have one resource or prompt more, and say so.", "uri:string name:string"),
+    tool("chatter", "Say something at every level.", annotations={"readOnlyHint": True}),
 ]
+LEVELS = ("debug", "info", "warning", "error")
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,11 +113,20 @@ def text(words: str, **more: Any) -> Message:
     return {"content": [{"type": "text", "text": words}], **more}
 
 
+class Changes(Protocol):
+    """What the tools can change beside notes."""
+
+    async def touch(self, uri: str) -> None: ...
+
+    async def add(self, uri: str | None, name: str | None) -> None: ...
+
+
 class Tools:
     """What the tools do."""
 
-    def __init__(self, log: Log, file: Path | None = None) -> None:
+    def __init__(self, log: Log, changes: Changes, file: Path | None = None) -> None:
         self._log = log
+        self._changes = changes
         self._file = file
         self._notes: dict[str, str] = {}
         self._work: dict[str, Callable[[Call], Awaitable[Message]]] = {
@@ -192,6 +205,20 @@ class Tools:
 
     async def garbage(self, call: Call) -> Message:
         raise Garbage(call.arguments.get("kind", "junk"), int(call.arguments.get("count", 1)))
+
+    async def touch(self, call: Call) -> Message:
+        await self._changes.touch(call.arguments.get("uri", ""))
+        return text("Touched.")
+
+    async def add(self, call: Call) -> Message:
+        await self._changes.add(call.arguments.get("uri"), call.arguments.get("name"))
+        return text("Added.")
+
+    async def chatter(self, call: Call) -> Message:
+        for level in LEVELS:
+            said = {"level": level, "data": {"about": call.arguments, "vendorField": 1.50}}
+            await call.notify("notifications/message", said)
+        return text("Said.")
 
     async def fail(self, call: Call) -> Message:
         if "code" in call.arguments:

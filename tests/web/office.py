@@ -9,6 +9,9 @@ from typing import Any
 
 import httpx2
 
+from interlock.config.load import Config
+from interlock.config.roster import Roster
+from interlock.config.tree import Settings
 from interlock.core.decide import GatewayEntry
 from interlock.core.lifecycle import CallState
 from interlock.core.model import Json
@@ -20,10 +23,12 @@ from interlock.forward.upstream import UpstreamSpec
 from interlock.pipeline import Pipeline, Policy
 from interlock.receive.edge import Edge
 from interlock.receive.identify import Callers, mint
+from interlock.receive.workspaces import Workspaces
 from interlock.record import Recorder, token_change
 from interlock.store.protocol import Activity, ActivityFilter, ActivityType
 from interlock.store.sqlite import SqliteStore
 from interlock.web import PREFIX
+from interlock.web.feed import Feed
 from interlock.web.metrics import Metrics
 from interlock.web.parts import Parts
 from interlock.web.routes import rest_app
@@ -34,6 +39,8 @@ NOW = 1_790_000_000_000_000
 HOUR = 3_600_000_000
 HOST = "127.0.0.1:7373"
 STRANGE = Path(__file__).with_name("strange.py")
+
+WORKSPACES = Workspaces("ws-default", names=frozenset({"ws-default", "ws-prod"}))
 
 
 @dataclass(frozen=True)
@@ -112,8 +119,12 @@ async def office(
         edge = Edge([HOST], max_body=10_000)
         settings: dict[str, Json] = {"posture": "guarded", "webhook": {"secret": "hunter2hunter2"}}
         callers = Callers(clock, allow_local=True)
+        # The fleet runs already, so what is added here is only kept.
+        roster = Roster(Config(Settings(), None, {}), store, clock)
+        feed = Feed(store)
+        await stack.enter_async_context(feed.running())
         drift = await reviewed(fleet, Drift(store, clock))
-        parts = Parts(store, pipeline, callers, clock, edge, fleet, metrics, "ws-default", settings, drift)
+        parts = Parts(store, pipeline, callers, clock, edge, fleet, metrics, WORKSPACES, settings, drift, feed, roster)
         app = rest_app(parts)
         transport = httpx2.ASGITransport(app=app)
         http = await stack.enter_async_context(httpx2.AsyncClient(transport=transport, base_url=f"http://{HOST}"))

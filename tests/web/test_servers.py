@@ -21,6 +21,8 @@ UP = {
     "protocol_version": "2026-07-28",
     "trusted": False,
     "restarts": 0,
+    "enabled": True,
+    "added": False,
 }
 
 

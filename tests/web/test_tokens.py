@@ -132,6 +132,7 @@ async def test_one_principal_may_have_several_tokens(bare: Office) -> None:
         ({"expires_at": "2020-01-01"}, "expires_at: must be in the future"),
         ({"expires_at": "1h"}, "expires_at: must be an ISO 8601 time"),
         ({"expires_at": "2030-01-01", "ttl": "1h"}, "ttl: give ttl or expires_at, not both"),
+        ({"workspace_id": "ws-prd"}, "workspace_id: there is no such workspace. Did you mean 'ws-prod'?"),
         ({"scope": "all"}, "scope: it is not known here; known are name, roles, kind, owner, workspace_id, servers,"),
     ],
 )

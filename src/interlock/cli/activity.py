@@ -1,4 +1,4 @@
-"""`interlock activity`: what happened, newest first, and one record in full.
+"""`interlock activity`: what happened, newest first, one record in full, as it happens, counted and exported.
 
 Read only: nothing here can change the record. What agents and servers wrote is in it, so all of it is printed made
 visible.
@@ -8,9 +8,11 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from interlock.cli import export, stats, tail
 from interlock.cli.command import Options, Values, Verb, add_json
+from interlock.cli.filters import add_filters, query_of
 from interlock.cli.gateway import Api, through_gateway
-from interlock.cli.inputs import bad, split_tool
+from interlock.cli.inputs import bad
 from interlock.cli.render import note, print_json, print_lines, print_table, short_time
 from interlock.core.model import Json
 from interlock.errors import Code, Exit, InterlockError
@@ -24,52 +26,21 @@ _SHOWN = 5
 
 
 def _list_options(parser: Options) -> None:
-    parser.add_argument("--type", action="append", metavar="T", help="tool_call, policy_decision, …; repeatable")
-    parser.add_argument("--status", action="append", metavar="S", help="success, error, blocked, …; repeatable")
-    parser.add_argument("--server", metavar="S", help="the id of a server")
-    parser.add_argument("--tool", metavar="T", help="a tool: its bare name, or server:tool")
-    parser.add_argument("--caller", metavar="C", help="the name of a caller")
-    parser.add_argument("--session", metavar="ID", help="a session of a client")
-    parser.add_argument("--intent-type", metavar="O", help="read, write or destructive")
-    parser.add_argument("--class", dest="safety_class", metavar="C", help="read-only, write-capable, …")
-    parser.add_argument("--verdict", metavar="V", help="allow, hold or deny")
-    parser.add_argument("--since", metavar="2h", help="how long ago, or an ISO 8601 time")
-    parser.add_argument("--until", metavar="15m", help="the same; what happened then is left out")
+    add_filters(parser)
     parser.add_argument("--limit", type=int, metavar="N", help="how many, at most (default: 50)")
     parser.add_argument("--cursor", metavar="C", help="where the page before ended")
     add_json(parser)
 
 
 def _list(values: Values) -> Exit:
-    server, tool = values.server, values.tool
-    if tool is not None and server is None:
-        server, tool = split_tool(tool)
+    query = query_of(values)
 
     async def work(api: Api) -> Exit:
-        page = await api.get(
-            "activity",
-            type=_joined(values.type),
-            status=_joined(values.status),
-            server=server,
-            tool=tool,
-            caller=values.caller,
-            session_id=values.session,
-            intent_type=values.intent_type,
-            safety_class=values.safety_class,
-            verdict=values.verdict,
-            since=values.since,
-            until=values.until,
-            limit=values.limit,
-            cursor=values.cursor,
-        )
+        page = await api.get("activity", **query, limit=values.limit, cursor=values.cursor)
         _print_page(page, as_json=values.json)
         return Exit.OK
 
     return through_gateway(values, work)
-
-
-def _joined(words: list[str] | None) -> str | None:
-    return None if words is None else ",".join(words)
 
 
 def _print_page(page: dict[str, Any], *, as_json: bool) -> None:
@@ -176,4 +147,7 @@ VERBS = (
         _show,
         ("interlock activity show 063f2a9c1b7d4e", "interlock activity show 063f2a9c1b7d4e --json"),
     ),
+    tail.VERB,
+    stats.VERB,
+    export.VERB,
 )

@@ -24,7 +24,7 @@ from interlock.cli.inputs import bad, load_config
 from interlock.cli.render import counted, note
 from interlock.core.model import Json
 from interlock.errors import Code, Exit, InterlockError, Reason
-from interlock.receive.reach import Ask, OwnReach, Reach, RemoteReach, Unreachable
+from interlock.receive.reach import Ask, OwnReach, Reach, RemoteReach, Response, Unreachable
 from interlock.store.folder import LOCK, DataFolder, FolderBusy, Hold
 
 if TYPE_CHECKING:
@@ -175,6 +175,23 @@ class Api:
         """What is at a path; each part is one segment, whatever is in it."""
         given = {key: value for key, value in query.items() if value is not None}
         return await self._ask("GET", path, f"?{urlencode(given)}" if given else "")
+
+    @contextlib.asynccontextmanager
+    async def stream(
+        self, *path: str, query: Mapping[str, str | None], last_event: int | None = None
+    ) -> AsyncGenerator[Response]:
+        """An answer that is read while it comes. `last_event` resumes an event stream."""
+        given = {key: value for key, value in query.items() if value is not None}
+        headers = {"authorization": f"Bearer {self._credential}"}
+        if last_event is not None:
+            headers["last-event-id"] = str(last_event)
+        try:
+            async with self._reach.ask(Ask("GET", f"{'/'.join((API, *path))}?{urlencode(given)}", headers)) as response:
+                if response.status >= 400:
+                    raise InterlockError(reason_of(_object(await response.whole())))
+                yield response
+        except Unreachable as gone:
+            raise InterlockError(errors.GATEWAY_GONE(problem=gone)) from None
 
     async def post(self, *path: str, body: Mapping[str, Json]) -> Any:
         return await self._ask("POST", path, body=body)

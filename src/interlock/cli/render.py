@@ -32,6 +32,9 @@ _STYLES = {
     "blocked": "bold red",
     "denied": "bold red",
     "ready": "green",
+    "ok": "green",
+    "warn": "yellow",
+    "fail": "bold red",
     "down": "bold red",
 }
 

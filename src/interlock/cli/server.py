@@ -1,8 +1,9 @@
-"""`interlock server`: how each server behind the gateway is doing, and what it last wrote to its stderr."""
+"""`interlock server`: which servers there are, how each is doing, and what it last wrote to its stderr."""
 
 from interlock.cli.command import Options, Values, Verb, add_json
 from interlock.cli.gateway import Api, through_gateway
 from interlock.cli.render import note, print_json, print_lines, print_table
+from interlock.cli.server_add import ADD, IMPORT
 from interlock.errors import Exit
 
 
@@ -11,10 +12,8 @@ def _list(values: Values) -> Exit:
         answer = await api.get("servers")
         if values.json:
             print_json(answer)
-        elif answer["items"]:
-            print_servers(answer["items"])
         else:
-            note("No server is enabled.")
+            print_servers(answer["items"])
         return Exit.OK
 
     return through_gateway(values, work, servers=True)
@@ -54,6 +53,51 @@ def _logs(values: Values) -> Exit:
     return through_gateway(values, work, servers=True)
 
 
+# Changes --------------------------------------------------------------------------------------------------------
+
+
+def _named(parser: Options) -> None:
+    parser.add_argument("server", metavar="SERVER", help="the id of a server")
+    add_json(parser)
+
+
+def _remove(values: Values) -> Exit:
+    async def work(api: Api) -> Exit:
+        answer = await api.delete("servers", values.server)
+        if values.json:
+            print_json(answer)
+        else:
+            print_lines([f"Server '{answer['id']}' was removed."])
+        return Exit.OK
+
+    return through_gateway(values, work)
+
+
+def _change(values: Values, what: str, *, servers: bool) -> Exit:
+    async def work(api: Api) -> Exit:
+        answer = await api.post("servers", values.server, what, body={})
+        if values.json:
+            print_json(answer)
+        else:
+            why = f": {answer['problem']}" if answer["problem"] else ""
+            print_lines([f"Server '{answer['id']}' is {answer['health']}{why}"])
+        return Exit.UNREACHABLE if answer["health"] == "down" else Exit.OK
+
+    return through_gateway(values, work, servers=servers)
+
+
+def _enable(values: Values) -> Exit:
+    return _change(values, "enable", servers=True)
+
+
+def _disable(values: Values) -> Exit:
+    return _change(values, "disable", servers=False)
+
+
+def _restart(values: Values) -> Exit:
+    return _change(values, "restart", servers=True)
+
+
 VERBS = (
     Verb(
         "list",
@@ -68,5 +112,35 @@ VERBS = (
         _logs_options,
         _logs,
         ("interlock server logs github", "interlock server logs github --limit 20"),
+    ),
+    ADD,
+    IMPORT,
+    Verb(
+        "remove",
+        "Remove a server that was added. One that stands in the configuration file is removed there.",
+        _named,
+        _remove,
+        ("interlock server remove github",),
+    ),
+    Verb(
+        "enable",
+        "Switch a server on.",
+        _named,
+        _enable,
+        ("interlock server enable github",),
+    ),
+    Verb(
+        "disable",
+        "Switch a server off, also one of the configuration file. It stays off until it is switched on.",
+        _named,
+        _disable,
+        ("interlock server disable github",),
+    ),
+    Verb(
+        "restart",
+        "Start a server anew, with its secrets read anew.",
+        _named,
+        _restart,
+        ("interlock server restart github",),
     ),
 )

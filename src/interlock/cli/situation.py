@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from interlock.config.load import Config
 
 OPERATOR_AGENT = "operator-agent"
+SAMPLE = "sample"
+"""The server that there is when none is configured."""
 
 _VARIANTS = {
     OperationType.READ: Variant.READ,
@@ -44,7 +46,9 @@ def server_of(config: "Config", name: str) -> str:
 
 def namespaces_of(config: "Config") -> dict[str, str]:
     """The namespace of each server."""
-    return {name: server.namespace or name for name, server in config.settings.servers.items()}
+    configured = config.settings.servers
+    # Without any there is the bundled sample.
+    return {name: server.namespace or name for name, server in configured.items()} or {SAMPLE: SAMPLE}
 
 
 def classify_name(config: "Config", tool: str, override: SafetyClass | None = None) -> Classification:
@@ -54,7 +58,8 @@ def classify_name(config: "Config", tool: str, override: SafetyClass | None = No
 def gateway_entry(config: "Config", server: str, workspace: str | None) -> GatewayEntry:
     settings = config.settings
     of_workspace = next((each.posture for each in settings.workspaces if each.id == workspace), None)
-    posture = effective_posture(settings.posture, of_workspace, settings.servers[server].posture)
+    of_server = settings.servers[server].posture if server in settings.servers else None
+    posture = effective_posture(settings.posture, of_workspace, of_server)
     declared = settings.intent_declaration
     return GatewayEntry(posture, IntentPolicy(declared.mode, declared.strict_server_validation))
 

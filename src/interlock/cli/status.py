@@ -27,7 +27,7 @@ def _status(values: Values) -> Exit:
         print_json(report)
     else:
         _print(report)
-    servers = report["servers"]
+    servers = [each for each in report["servers"] if each["enabled"]]
     ready = not servers or any(each["health"] == "ready" for each in servers)
     return Exit.OK if ready else Exit.UNREACHABLE
 
@@ -71,7 +71,7 @@ def _lines(report: dict[str, Any]) -> Iterable[str]:
     by_status = ", ".join(f"{count} {status}" for status, count in calls.items())
     total = sum(calls.values())
     yield f"Calls:    {by_status} (the last {counted(total, 'call')})" if calls else "Calls:    none yet"
-    if not report["servers"]:
+    if not any(each["enabled"] for each in report["servers"]):
         yield "Servers:  none enabled"
 
 

@@ -14,9 +14,13 @@ RESERVED_ARGUMENTS = frozenset({"_justification", "_approval_id"})
 """Arguments that are ours: never forwarded, never part of what an approval is bound to."""
 
 
+_write = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=True).encode
+"""Made once: `json.dumps` would make a new encoder for every text."""
+
+
 def canonical_text(value: Json) -> str:
     """The canonical JSON text of a value; lone surrogates are written as escapes, so it always encodes."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=True)
+    return _write(value)
 
 
 def content_hash(value: Json) -> str:

@@ -44,6 +44,8 @@ class Source(StrEnum):
     METADATA = "metadata"
     ANNOTATIONS = "annotations"
     NAME = "name"
+    METHOD = "method"
+    """It is no tool but a method of the protocol, which says itself that it reads."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -200,14 +200,12 @@ def _ceiling_gate(facts: Facts) -> Deny | None:
         return None
     safety_class = facts.found.classification.gateway
     variant = facts.call.variant
+    told = {"caller": facts.call.caller.name, "ceiling": ceiling.value, "tool": facts.call.shown}
     if OPERATION_OF_CLASS[safety_class].rank > ceiling.rank:
-        what = safety_class.value
-    elif variant is not Variant.DIRECT and _variant_rank(variant) > ceiling.rank:
-        what = f"called by {variant.value}"
-    else:
-        return None
-    reason = errors.CEILING(caller=facts.call.caller.name, ceiling=ceiling.value, tool=facts.call.shown, what=what)
-    return _deny("ceiling", reason)
+        return _deny("ceiling", errors.CEILING(**told, what=safety_class.value))
+    if variant is not Variant.DIRECT and _variant_rank(variant) > ceiling.rank:
+        return _deny("ceiling", errors.CEILING_OF_VARIANT(**told, variant=variant.value))
+    return None
 
 
 def _variant_rank(variant: Variant) -> int:
@@ -318,7 +316,9 @@ def _ruling(facts: Facts, found: KnownTool, intent: Intent) -> _Ruling:
         ruling = _by_rule(rule.rule.effect, rule.ground, rule.rule.terms, found)
     else:
         ruling = _by_posture(facts, found)
-    ruling = replace(ruling, auth_scope=facts.rules.auth_scope(query))
+    auth_scope = facts.rules.auth_scope(query)
+    if auth_scope is not None:
+        ruling = replace(ruling, auth_scope=auth_scope)
     return _hold_new_tool(_observed(ruling, facts.entry), facts, found)
 
 
@@ -335,13 +335,17 @@ def _by_posture(facts: Facts, found: KnownTool) -> _Ruling:
         return _Ruling(
             Effect.ALLOW, (Reason("the entry allows it and no rule decides"),), _standing_ground("entry"), facts.hold
         )
-    safety_class, posture = found.classification.gateway, facts.entry.posture
+    ruling = _standing_ruling(facts.entry.posture, found.classification.gateway, facts.hold)
+    if ruling.effect is Effect.DENY:
+        return replace(ruling, reasons=(errors.UNKNOWN_CLASS(tool=found.tool.shown),))
+    return ruling
+
+
+@lru_cache(maxsize=1024)
+def _standing_ruling(posture: Posture, safety_class: SafetyClass, terms: HoldTerms) -> _Ruling:
     effect = POSTURES[posture][safety_class]
-    if effect is Effect.DENY:
-        reason = errors.UNKNOWN_CLASS(tool=found.tool.shown)
-    else:
-        reason = Reason(f"no rule decides; posture {posture.value} says {effect.value} for {safety_class.value} tools")
-    return _Ruling(effect, (reason,), _standing_ground(f"posture:{posture.value}", facts.hold), facts.hold)
+    reason = Reason(f"no rule decides; posture {posture.value} says {effect.value} for {safety_class.value} tools")
+    return _Ruling(effect, (reason,), _standing_ground(f"posture:{posture.value}", terms), terms)
 
 
 def _observed(ruling: _Ruling, entry: Entry) -> _Ruling:

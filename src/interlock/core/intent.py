@@ -51,14 +51,14 @@ class IntentPolicy:
 def read_declaration(params: JsonObject) -> Declaration:
     """Collect the declaration from a call's parameters: the nested object first, the flat fields where it is silent."""
     nested = params.get("intent")
-    inner: JsonObject = nested if isinstance(nested, Mapping) else {}
+    inner: JsonObject = nested if isinstance(nested, dict) else {}
     flat = {
         "operation_type": params.get("operation_type"),
         "data_sensitivity": params.get("intent_data_sensitivity"),
         "reason": params.get("intent_reason"),
     }
     fields = {name: value if (own := inner.get(name)) is None else own for name, value in flat.items()}
-    given = isinstance(nested, Mapping) or any(value is not None for value in flat.values())
+    given = isinstance(nested, dict) or any(value is not None for value in flat.values())
     return Declaration(given, **fields)
 
 

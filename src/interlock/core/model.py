@@ -145,9 +145,16 @@ class Caller:
     scope: Scope = field(default_factory=Scope)
 
 
+CALL_METHOD = "tools/call"
+
+
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One call of one tool. `digest` covers the canonical arguments, reserved fields left out."""
+    """One call of one tool. `digest` covers the canonical arguments, reserved fields left out.
+
+    Reading a resource, getting a prompt and the like are calls too: `method` is then that of the protocol, and so is
+    `tool`, because to rules and records a method is a tool that every server of its kind has.
+    """
 
     caller: Caller
     server: str
@@ -156,10 +163,11 @@ class Call:
     digest: str
     variant: Variant = Variant.DIRECT
     declaration: Declaration = field(default_factory=Declaration)
+    method: str = CALL_METHOD
 
     @property
     def shown(self) -> str:
-        return f"{self.server}:{self.tool}"
+        return f"{self.server}:{self.tool}" if self.server else self.tool
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,135 +1,193 @@
 """What may be stored or shown of arguments, results and texts: everything but secrets.
 
-Two nets. A key whose name promises a secret (`password`, `api_key`, `Authorization`) hides its whole value, at any
-depth. Every remaining text is searched for the shapes of known credentials, wherever they stand in it. Only the copy
-that goes to disk or screen is redacted; what is digested and what is sent are the real bytes.
+Three nets. A key whose name promises a secret (`password`, `api_key`, `Authorization`) hides its whole value, at any
+depth. Every remaining text is searched for the shapes of known credentials and for names with their values; a text that
+is JSON itself is decoded and treated the same. And values that are known to be secrets are hidden wherever they stand.
+Only the copy that goes to disk or screen is redacted; what is digested and what is sent are the real bytes.
 
-What lies deeper than MAX_DEPTH is hidden whole, so that depth is no way round it.
+Redacting twice is the same as once. What lies deeper than MAX_DEPTH is hidden whole, so that depth is no way round it.
 """
 
-import itertools
-from collections.abc import Mapping, Sequence
-
-import re2
+import json
+import re
+from collections.abc import Collection, Mapping, Sequence
 
 from interlock.core.model import Json
-from interlock.core.words import word_set, words_of
+from interlock.core.secret_signs import (
+    MARKER,
+    SECRET_SHAPES,
+    is_secret_key,
+    is_secret_label,
+    may_hold_secrets,
+    signs_in,
+)
+
+__all__ = ["MAX_DEPTH", "SECRET_SHAPES", "KnownSecrets", "is_secret_key", "is_secret_label", "redact", "redact_text"]
 
 MAX_DEPTH = 200
 
-SECRET_KEYS = word_set(
-    "password passwd passphrase pwd secret secrets token tokens apikey authorization cookie cookies credential"
-    " credentials bearer otp pin cvv cvc ssn privatekey accesskey secretkey connectionstring"
-)
-"""A key is secret when one of its words, or all of them joined, is in this list."""
+LEAST_KNOWN = 6
+"""A known value shorter than this is a word that stands anywhere."""
 
-SECRET_PAIRS = frozenset(
-    (first, second)
-    for second, firsts in (("key", "api access private secret signing auth encryption client master"),)
-    for first in firsts.split()
-) | {("connection", "string")}
-"""Or when two of its words stand side by side like this."""
+_LEAST_SIGN = 7
+"""No text shorter than this has a sign in it: the shortest is `-pwd=x`."""
 
-HARMLESS_KEYS = word_set("max_tokens maxtokens token_count tokencount tokens_used page_token next_page_token")
-"""Keys that sound secret and are not: hiding them would only hide what a reviewer needs."""
+_PAIR_NAMES = ("name", "key", "header")
+_PAIR_VALUES = frozenset(("value", "values"))
+"""`{"name": "Authorization", "value": "…"}` is a key and its value too."""
 
-SECRET_SHAPES: tuple[tuple[str, str], ...] = (
-    ("private-key", r"-----BEGIN [A-Z ]*PRIVATE KEY-----(?s:.*?)(?:-----END [A-Z ]*PRIVATE KEY-----|\z)"),
-    ("interlock-token", r"\bil_[A-Za-z0-9]+_[A-Za-z0-9_-]{16,}"),
-    ("jwt", r"\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*"),
-    ("bearer", r"(?i)\b(?:bearer|basic)\s+[A-Za-z0-9._~+/=-]{12,}"),
-    ("url-password", r"\b[a-zA-Z][a-zA-Z0-9+.-]*://[^\s/:@]*:[^\s/@]+@"),
-    ("github", r"\b(?:gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,})"),
-    ("gitlab", r"\bglpat-[A-Za-z0-9_-]{20,}"),
-    ("openai", r"\bsk-(?:proj-|svcacct-|admin-)?[A-Za-z0-9_-]{20,}"),
-    ("anthropic", r"\bsk-ant-[A-Za-z0-9_-]{20,}"),
-    ("stripe", r"\b(?:sk|rk|pk)_(?:live|test)_[A-Za-z0-9]{16,}"),
-    ("stripe-webhook", r"\bwhsec_[A-Za-z0-9+/=]{16,}"),
-    ("slack", r"\bxox[abeoprs]-[A-Za-z0-9-]{10,}"),
-    ("slack-webhook", r"https://hooks\.slack\.com/(?:services|workflows)/[A-Za-z0-9/_-]+"),
-    ("aws-key-id", r"\b(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}\b"),
-    ("google-api", r"\bAIza[A-Za-z0-9_-]{35}"),
-    ("google-oauth", r"\bya29\.[A-Za-z0-9_-]{20,}"),
-    ("azure", r"(?i)\b(?:AccountKey|SharedAccessKey|sig)=[A-Za-z0-9+/%=]{20,}"),
-    ("npm", r"\bnpm_[A-Za-z0-9]{30,}"),
-    ("pypi", r"\bpypi-[A-Za-z0-9_-]{40,}"),
-    ("digitalocean", r"\bdo[opr]_v1_[a-f0-9]{40,}"),
-    ("huggingface", r"\bhf_[A-Za-z0-9]{30,}"),
-    ("sendgrid", r"\bSG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}"),
-    ("telegram", r"\b[0-9]{8,10}:AA[A-Za-z0-9_-]{32,}"),
-    ("shopify", r"\bshp(?:at|ca|pa|ss)_[a-fA-F0-9]{32}"),
-    ("vault", r"\bhv[sbr]\.[A-Za-z0-9_-]{20,}"),
-    ("notion", r"\b(?:ntn_[A-Za-z0-9]{30,}|secret_[A-Za-z0-9]{40,})"),
-    ("linear", r"\blin_(?:api|oauth)_[A-Za-z0-9]{30,}"),
-    ("age-key", r"\bAGE-SECRET-KEY-1[A-Z0-9]{50,}"),
-    ("flag", r"(?i)--?(?:password|passwd|secret|token|api[_-]?key)[= ]+[^\s\"']{3,}"),
-    ("assignment", r"(?i)\b(?:password|passwd|pwd|secret|token|api[_-]?key)\s*[=:]\s*[^\s,;&\"']{6,}"),
-)
-"""Shapes of credentials, each anchored on what the issuer always writes. Order is only for naming."""
+_TOO_DEEP = "[redacted: nested too deeply to be looked at]"
 
 
-_OPTIONS = re2.Options()
-_OPTIONS.never_capture = True
-_SHAPES = tuple((name, re2.compile(shape, _OPTIONS)) for name, shape in SECRET_SHAPES)
-_ANY_SHAPE = re2.compile("|".join(f"(?:{shape})" for _, shape in SECRET_SHAPES), _OPTIONS)
-"""One pass for the common case, in which there is nothing to hide."""
+class KnownSecrets:
+    """Values that are hidden wherever they stand, as they are and as JSON writes them."""
 
+    def __init__(self, values: Collection[str] = ()) -> None:
+        forms = {form for value in values if len(value) >= LEAST_KNOWN for form in _forms(value)}
+        # The longest first, so that of two values of which one begins the other nothing is left.
+        self._forms = tuple(sorted(forms, key=len, reverse=True))
+        self._pattern = re.compile("|".join(map(re.escape, self._forms)))
 
-def is_secret_key(key: str) -> bool:
-    """Whether a key's name promises a secret."""
-    if key.lower() in HARMLESS_KEYS:
-        return False
-    words = words_of(key)
-    pairs = itertools.pairwise(words)
-    return not SECRET_KEYS.isdisjoint(words) or "".join(words) in SECRET_KEYS or not SECRET_PAIRS.isdisjoint(pairs)
-
-
-def redact_text(text: str) -> str:
-    """The text with every known shape of a credential replaced by its name."""
-    # Bytes, because RE2 works on UTF-8 and a lone surrogate must not make us fail.
-    raw = text.encode("utf-8", "replace")
-    if _ANY_SHAPE.search(raw) is None:
+    def hide(self, text: str) -> str:
+        """The text without them."""
+        for form in self._forms:
+            if form in text:
+                return self._pattern.sub("[redacted configured secret]", text)
         return text
-    found = sorted((*match.span(), name) for name, shape in _SHAPES for match in shape.finditer(raw))
-    out: list[bytes] = []
-    at = 0
-    for start, end, name in found:
-        if start >= at:
-            out += [raw[at:start], f"[redacted {name}]".encode()]
-        at = max(at, end)
-    return b"".join([*out, raw[at:]]).decode("utf-8", "replace")
 
 
-def redact(value: Json) -> Json:
+def _forms(value: str) -> set[str]:
+    """The value, and as it stands in JSON and in JSON text inside JSON."""
+    forms, added = {value}, {value}
+    for _ in range(2):
+        added = {json.dumps(form, ensure_ascii=escaped)[1:-1] for form in added for escaped in (False, True)}
+        forms |= added
+    return forms
+
+
+NOTHING_KNOWN = KnownSecrets()
+
+
+def redact_text(text: str, known: KnownSecrets = NOTHING_KNOWN) -> str:
+    """The text with every secret that can be told in it replaced by what it was."""
+    return _text(text, MAX_DEPTH, known)
+
+
+def redact(value: Json, known: KnownSecrets = NOTHING_KNOWN) -> Json:
     """A copy of a JSON value that may be stored or shown."""
-    return _redacted(value, MAX_DEPTH)
+    return _redacted(value, MAX_DEPTH, known)
 
 
-def _redacted(value: Json, depth: int) -> Json:
+def _redacted(value: Json, depth: int, known: KnownSecrets) -> Json:
     if isinstance(value, str):
-        return redact_text(value)
+        return _text(value, depth, known)
     if not isinstance(value, Mapping | Sequence):
         return value
     if depth == 0:
-        return "[redacted: nested too deeply to be looked at]"
+        return _TOO_DEEP
     if isinstance(value, Mapping):
-        return {redact_text(key): _member(key, each, depth - 1) for key, each in value.items()}
-    return [_redacted(each, depth - 1) for each in value]
+        return _object(value, depth - 1, known)
+    return _list(value, depth - 1, known)
 
 
-def _member(key: str, value: Json, depth: int) -> Json:
-    if is_secret_key(key) and value not in (None, "", True, False):
-        return f"[redacted {_kind(value)}]"
-    return _redacted(value, depth)
+def _object(members: Mapping[str, Json], depth: int, known: KnownSecrets) -> Json:
+    secret_pair = any(isinstance(name := members.get(each), str) and is_secret_label(name) for each in _PAIR_NAMES)
+    shown: dict[str, Json] = {}
+    for key, value in members.items():
+        hidden = _hides(key, value) or (secret_pair and key in _PAIR_VALUES)
+        shown[_text(key, 0, known)] = _hidden(value) if hidden else _redacted(value, depth, known)
+    return shown
 
 
-def _kind(value: Json) -> str:
+def _list(items: Sequence[Json], depth: int, known: KnownSecrets) -> Json:
+    shown: list[Json] = []
+    promised = False
+    for each in items:
+        text = isinstance(each, str)
+        shown.append(_hidden(each) if promised and text else _redacted(each, depth, known))
+        # `["--password", "x"]`: a flag whose value is the next word.
+        promised = text and each.startswith("-") and "=" not in each and is_secret_label(each)
+    return shown
+
+
+def _hides(key: str, value: Json) -> bool:
+    """Whether a value is hidden whole because of its key."""
+    # A text is a sequence too.
+    return is_secret_label(key) if isinstance(value, Sequence) else is_secret_key(key)
+
+
+def _text(text: str, depth: int, known: KnownSecrets) -> str:
+    text = known.hide(text)
+    if len(text) < _LEAST_SIGN:
+        return text
+    # Bytes, because RE2 works on UTF-8 and a lone surrogate must not make us fail.
+    raw = text.encode("utf-8", "replace")
+    if depth and raw.lstrip()[:1] in (b"{", b"["):
+        if not may_hold_secrets(raw):
+            return text
+        decoded = _json_text(text, depth, known)
+        if decoded is not None:
+            return decoded
+    return _without_signs(text, raw)
+
+
+def _json_text(text: str, depth: int, known: KnownSecrets) -> str | None:
+    """A text that is JSON, redacted as what it stands for and otherwise as it was; None when it is no JSON."""
+    try:
+        value, repeated = _decoded(text)
+    except (ValueError, RecursionError):
+        return None
+    shown = _redacted(value, depth - 1, known)
+    # Of two members with one name only the last was looked at, so the other must not be kept.
+    return text if shown == value and not repeated else _ENCODER.encode(shown)
+
+
+def _decoded(text: str) -> tuple[Json, bool]:
+    """What a JSON text stands for, and whether an object in it has two members of one name."""
+    try:
+        return _STRICT.decode(text), False
+    except _NameRepeated:
+        return json.loads(text), True
+
+
+class _NameRepeated(Exception):
+    pass
+
+
+def _members(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
+    members = dict(pairs)
+    if len(members) < len(pairs):
+        raise _NameRepeated
+    return members
+
+
+# The decoder of the standard library, because it also takes what others are too strict for.
+_STRICT = json.JSONDecoder(object_pairs_hook=_members)
+_ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
+
+
+def _without_signs(text: str, raw: bytes) -> str:
+    signs = signs_in(raw)
+    if not signs:
+        return text
+    out: list[bytes] = []
+    at = 0
+    for sign in signs:
+        if sign.start >= at:
+            out += [raw[at : sign.start], sign.shown]
+        at = max(at, sign.end)
+    return b"".join([*out, raw[at:]]).decode("utf-8", "replace")
+
+
+def _hidden(value: Json) -> Json:
     match value:
+        case None | "" | True | False:
+            return value
         case str():
-            return f"text of {len(value)} characters"
+            return value if MARKER.fullmatch(value) else f"[redacted text of {len(value)} characters]"
         case int() | float():
-            return "number"
+            return "[redacted number]"
         case Mapping():
-            return "object"
+            return "[redacted object]"
         case _:
-            return "list"
+            return "[redacted list]"

@@ -171,7 +171,9 @@ class _Index:
     def __init__(self, rules: Iterable[CompiledRule]) -> None:
         self._any_server = _Shelf()
         self._by_server: dict[str, _Shelf] = defaultdict(_Shelf)
+        self._is_empty = True
         for rule in rules:
+            self._is_empty = False
             literal = None if rule.server is None else rule.server.literal
             shelf = self._any_server if literal is None else self._by_server[literal]
             # A rule with several patterns stands under each of them; finding it twice does no harm.
@@ -180,6 +182,8 @@ class _Index:
 
     def first(self, query: Query) -> CompiledRule | None:
         """The matching rule with the smallest rank."""
+        if self._is_empty:
+            return None
         best: CompiledRule | None = None
         for rules in self._candidates(query):
             for rule in rules:

@@ -3,6 +3,9 @@
 Schemas come from upstreams and are hostile until proven otherwise: no reference leaves the schema itself, patterns run
 on an engine without backtracking, and a schema that does not compile checks nothing and harms nobody. Compiled schemas
 are kept by fingerprint, so that a changed tool never meets an old schema.
+
+What is said about arguments that do not fit is stored and shown, so no value of an argument is ever in it: where it
+stands and what the schema asks for is enough to mend it.
 """
 
 from collections import OrderedDict
@@ -11,9 +14,16 @@ from typing import Never
 import jsonschema_rs
 
 from interlock.core.model import JsonObject
+from interlock.core.redact import redact_text
 from interlock.core.toolbook import ListedTool
 
 MAX_KEPT = 20_000
+
+MAX_TEXT = 300
+"""How much is said of a place, and of a problem, in characters."""
+
+MASK = "the value"
+"""What stands for a value of the arguments in what is said about it."""
 
 
 class Schemas:
@@ -33,8 +43,7 @@ class Schemas:
         error = next(validator.iter_errors(dict(arguments)), None)
         if error is None:
             return None
-        at = "".join(f"/{step}" for step in error.instance_path)
-        return f"{at or 'arguments'}: {error.message[:300]}"
+        return _told(error)
 
     def _validator(self, found: ListedTool) -> jsonschema_rs.Validator | None:
         key = found.tool.fingerprint
@@ -47,6 +56,14 @@ class Schemas:
         return self._compiled[key]
 
 
+def _told(error: jsonschema_rs.ValidationError) -> str:
+    at = redact_text("".join(f"/{step}" for step in error.instance_path))[:MAX_TEXT]
+    # To this keyword the name of a member is a value, and it would be quoted.
+    named = "propertyNames" in error.schema_path
+    problem = "the name of a member is not allowed here" if named else redact_text(error.message)
+    return f"{at or 'arguments'}: {problem[:MAX_TEXT]}"
+
+
 def _compile(schema: object) -> jsonschema_rs.Validator | None:
     if not isinstance(schema, dict):
         return None
@@ -55,6 +72,7 @@ def _compile(schema: object) -> jsonschema_rs.Validator | None:
             schema,  # pyright: ignore[reportUnknownArgumentType]
             retriever=_no_reference,
             pattern_options=jsonschema_rs.RegexOptions(),
+            mask=MASK,
         )
     except (ValueError, jsonschema_rs.ValidationError, RecursionError):
         return None

@@ -12,6 +12,7 @@ from itertools import islice
 from interlock.core.classify import Classification, classify_listing
 from interlock.core.decide import KnownTool, in_scope
 from interlock.core.drift import fingerprint
+from interlock.core.globs import compile_glob
 from interlock.core.lexicon import DEFAULT, Lexicon
 from interlock.core.model import OPERATION_OF_CLASS, Call, Caller, JsonObject, Standing, Tool
 from interlock.core.rules import Query, RuleBook
@@ -104,6 +105,11 @@ def may_know(caller: Caller, listed: ListedTool) -> bool:
     """Whether a caller may know that a tool exists: it is in reach of its token and not quarantined."""
     tool = listed.tool
     return tool.standing is not Standing.CHANGED and in_scope(caller, tool.server, tool.name)
+
+
+def reaches(caller: Caller, server: str) -> bool:
+    """Whether a caller's token reaches a server at all; for it the others do not exist."""
+    return caller.scope.servers is None or any(compile_glob(each).matches(server) for each in caller.scope.servers)
 
 
 def may_ever_call(caller: Caller, listed: ListedTool, rules: RuleBook) -> bool:

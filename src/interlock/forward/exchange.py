@@ -10,7 +10,7 @@ from collections.abc import Callable
 from interlock.forward.envelope import Question, Reply, own_progress, read_message
 from interlock.forward.http1 import Head, is_visible
 from interlock.forward.http_pool import BodyTaker
-from interlock.forward.link import MAX_MESSAGE, Answer, BadMessage, LinkDown, Listener, Notification
+from interlock.forward.link import LOG_MESSAGE, MAX_MESSAGE, Answer, BadMessage, LinkDown, Listener, Notification
 from interlock.forward.sse import EventStream
 
 MAX_NOTIFICATIONS = 10_000
@@ -18,6 +18,8 @@ MAX_NOTIFICATIONS = 10_000
 MAX_STREAM = 16 * MAX_MESSAGE
 """The longest event stream, comments and all."""
 
+NO_STREAM = (400, 404, 405, 406, 501)
+"""The HTTP status of a server that has no stream for messages outside of requests."""
 _JSON, _EVENTS = "application/json", "text/event-stream"
 _SENTENCES = {
     401: "wants a credential, or another one (401); set the headers of this server in the configuration",
@@ -177,11 +179,45 @@ class Exchange:
         self.answer = reply.answer
 
     def _tell(self, told: Notification) -> None:
-        progress = own_progress(told, self._number) if self._listener is not None else None
-        if progress is not None and self._listener is not None:
-            self._listener(progress)
-        else:
+        listener = self._listener
+        # A log message in the stream of a request is about that request, and of no interest to anybody else.
+        own = told if told.method == LOG_MESSAGE else own_progress(told, self._number) if listener is not None else None
+        if own is None:
             self._heard(told)
+        elif listener is not None:
+            listener(own)
+
+
+class Overhearing:
+    """Takes the answer to a GET: a stream of what the upstream says outside of any request, until it ends."""
+
+    def __init__(
+        self, origin: str, session: str | None, *, heard: Listener, asked: Callable[[Question, str | None], None]
+    ) -> None:
+        self.sent = False
+        self._session = session
+        self._origin = origin
+        self._heard = heard
+        self._asked = asked
+        self._told = 0
+
+    def head(self, head: Head) -> BodyTaker:
+        if not _succeeded(head):
+            raise refusal(self._origin, head.status, self._session)
+        if head.field(b"content-type").partition(";")[0].strip().lower() != _EVENTS:
+            raise BadMessage("a stream was asked for and something else was sent")
+        return _Stream(self._origin, self._take)
+
+    def _take(self, text: bytes) -> bool:
+        self._told += 1
+        if self._told > MAX_NOTIFICATIONS:
+            raise BadMessage("an upstream told or asked too much outside of requests")
+        message = read_message(text)
+        if isinstance(message, Question):
+            self._asked(message, self._session)
+        elif isinstance(message, Notification) and message.method != LOG_MESSAGE:
+            self._heard(message)
+        return False
 
 
 def refusal(origin: str, status: int, session: str | None) -> LinkDown:

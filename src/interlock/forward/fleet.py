@@ -7,7 +7,8 @@ of its own, and the tools that it lists are read in a thread, because reading th
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from types import TracebackType
 from typing import TypeVar
@@ -16,16 +17,18 @@ from interlock.clock import Clock, SystemClock
 from interlock.core.health import UpstreamState
 from interlock.core.lexicon import DEFAULT, Lexicon
 from interlock.core.model import JsonObject
+from interlock.core.offers import Abilities, Offer, OfferChange, Offers, changes_between
 from interlock.core.safety import SafetyClass
 from interlock.core.toolbook import Listing, ToolBook
 from interlock.forward.instances import Instances, Means
 from interlock.forward.link import Answer, Link, LinkDown, Listener, OnDown
 from interlock.forward.link_http import HttpLink
 from interlock.forward.link_stdio import StdioLink
+from interlock.forward.listed import read_entries, read_tools
 from interlock.forward.pace import Pace
 from interlock.forward.reaper import Reaper
-from interlock.forward.supervise import Supervisor
-from interlock.forward.upstream import CALL_SECONDS, UpstreamSpec, read_tools
+from interlock.forward.supervise import Rest, Supervisor
+from interlock.forward.upstream import CALL_SECONDS, Ask, UpstreamSpec
 
 _Told = TypeVar("_Told")
 Judge = Callable[[Listing], Awaitable[Listing]]
@@ -37,8 +40,9 @@ Overrides = Mapping[str, Mapping[str, SafetyClass]]
 class Fleet:
     """The upstreams by id. Used as a context: everything that was started is closed on the way out.
 
-    `on_change` is told the id of a server whose part of the book changed, `on_health` how an upstream is doing now,
-    each time that changes.
+    `on_change` is told the id of a server whose part of the book changed, `on_offer` what else of a server did, and
+    `on_health` how an upstream is doing now, each time that changes; `on_updated` the server and the URI of a resource
+    that somebody watches and that changed.
     """
 
     def __init__(
@@ -52,6 +56,9 @@ class Fleet:
         clock: Clock | None = None,
     ) -> None:
         self.book = ToolBook()
+        self.offers = Offers()
+        self.on_updated: Callable[[str, str], None] = lambda server, uri: None
+        self.on_offer: Callable[[OfferChange], None] = lambda change: None
         self.on_change: Callable[[str], None] = lambda server: None
         self.on_health: Callable[[UpstreamState], None] = lambda state: None
         self._lexicon = lexicon
@@ -104,6 +111,8 @@ class Fleet:
             instances.start()
 
     def _connect(self, spec: UpstreamSpec, listener: Listener, on_down: OnDown) -> Link:
+        if spec.unusable:
+            raise ValueError(spec.unusable)
         if spec.url is not None:
             return HttpLink(spec.url, spec.headers, on_notification=listener, on_down=on_down)
         return StdioLink(spec.argv, spec.env, spec.cwd, on_notification=listener, on_down=on_down, reaper=self._reaper)
@@ -116,7 +125,14 @@ class Fleet:
             if self._servers.get(spec.id) is instances:
                 _tell(self.on_health, instances.state)
 
+        async def take_rest(can: Abilities, rest: Rest) -> None:
+            instances.offer = await asyncio.to_thread(_offer_of, spec.id, can, rest)
+            if self._servers.get(spec.id) is instances:
+                self._compose()
+
         instances = Instances(spec, self._means, on_tools=take, on_health=tell)
+        instances.main.on_rest = take_rest
+        instances.main.hearing.on_updated = lambda uri: self.on_updated(spec.id, uri)
         return instances
 
     async def _sweep(self) -> None:
@@ -147,8 +163,7 @@ class Fleet:
     async def call(
         self,
         server: str,
-        tool: str,
-        arguments: bytes,
+        ask: Ask,
         listener: Listener | None = None,
         *,
         auth_scope: str | None = None,
@@ -160,16 +175,27 @@ class Fleet:
             raise LinkDown("there is no such server", sent=False)
         if not self._open:
             raise LinkDown("the gateway is about to stop", sent=False)
-        return await instances.call(tool, arguments, listener, auth_scope, caller)
+        return await instances.call(ask, listener, auth_scope, caller)
+
+    def release(self, server: str, uri: str) -> None:
+        """One client less watches a resource."""
+        if server in self._servers:
+            self._servers[server].main.hearing.release(uri)
 
     # Another configuration --------------------------------------------------------------------------------------
 
-    async def apply(self, specs: Iterable[UpstreamSpec], overrides: Overrides, lexicon: Lexicon) -> None:
+    async def apply(
+        self,
+        specs: Iterable[UpstreamSpec],
+        overrides: Overrides,
+        lexicon: Lexicon,
+        anew: Collection[str] = (),
+    ) -> None:
         """Take up another configuration while calls go on.
 
-        A server that is reached as before keeps running. A changed one serves until the new instance has started or
-        failed once; then the new one takes over. What is replaced or removed takes no new call, lets those under way
-        end, and closes.
+        A server that is reached as before keeps running, unless it is to be started `anew`. A changed one serves until
+        the new instance has started or failed once; then the new one takes over. What is replaced or removed takes no
+        new call, lets those under way end, and closes.
         """
         async with self._applying:
             self._overrides, self._lexicon = overrides, lexicon
@@ -177,7 +203,7 @@ class Fleet:
             kept = {
                 server: instances
                 for server, instances in self._servers.items()
-                if server in wanted and instances.spec.reached_like(wanted[server])
+                if server in wanted and server not in anew and instances.spec.reached_like(wanted[server])
             }
             fresh = {server: self._instances(spec) for server, spec in wanted.items() if server not in kept}
             for server, instances in kept.items():
@@ -196,6 +222,10 @@ class Fleet:
         for server, instances in fresh.items():
             if instances.listing is None and server in before:
                 instances.listing = before[server].listing
+            if instances.offer is None and server in before:
+                instances.offer = before[server].offer
+            if server in before:
+                instances.main.hearing.take_over(before[server].main.hearing)
         now = {**before, **fresh}
         self._replace({server: now[server] for server in wanted})
         for instances in fresh.values():
@@ -249,6 +279,15 @@ class Fleet:
         for server in before.by_server.keys() | by_server.keys():
             if before.by_server.get(server) is not by_server.get(server):
                 _tell(self.on_change, server)
+        self._compose_offers()
+
+    def _compose_offers(self) -> None:
+        """The same for what the servers have beside tools."""
+        before = self.offers
+        offers = (replace(each.offer, namespace=each.spec.namespace) for each in self._servers.values() if each.offer)
+        self.offers = Offers({each.server: each for each in offers})
+        for change in changes_between(before, self.offers):
+            _tell(self.on_offer, change)
 
 
 async def _as_listed(listing: Listing) -> Listing:
@@ -259,6 +298,10 @@ def _book_of(listing: Listing, before: ToolBook | None, lexicon: Lexicon) -> Too
     """The part of the book that is one server's; the very one from before if nothing changed."""
     now = ToolBook().with_listing(listing, lexicon)
     return before if before is not None and before == now else now
+
+
+def _offer_of(server: str, can: Abilities, rest: Rest) -> Offer:
+    return Offer(server, "", can, {kind: read_entries(kind, texts) for kind, texts in rest.items()})
 
 
 def _descriptors(instances: Instances) -> Sequence[JsonObject]:

@@ -13,11 +13,12 @@ from typing import TypeAlias
 
 from interlock.clock import Clock
 from interlock.core.health import UpstreamState
+from interlock.core.offers import SUBSCRIBE, Offer
 from interlock.core.toolbook import ToolBook
 from interlock.forward.link import Answer, LinkDown, Listener
 from interlock.forward.pace import Pace
 from interlock.forward.supervise import OnTools, Supervisor
-from interlock.forward.upstream import Connect, UpstreamSpec
+from interlock.forward.upstream import Ask, Connect, UpstreamSpec
 
 _Key: TypeAlias = tuple[str | None, str | None]
 """The auth scope and the caller that an instance is for."""
@@ -34,11 +35,13 @@ class Means:
 
 
 class Instances:
-    """The instances of one server. `listing` is its part of the book; None before it was listed."""
+    """The instances of one server. `listing` is its part of the book, `offer` what it has beside tools; None before it
+    was listed."""
 
     def __init__(self, spec: UpstreamSpec, means: Means, *, on_tools: OnTools, on_health: Callable[[], None]) -> None:
         self.spec = spec
         self.listing: ToolBook | None = None
+        self.offer: Offer | None = None
         self._means = means
         self._own: dict[_Key, Supervisor] = {}
         self._owners: dict[Supervisor, asyncio.Task[None]] = {}
@@ -70,24 +73,30 @@ class Instances:
         """Start the main instance."""
         self._run(self.main)
 
-    async def call(
-        self, tool: str, arguments: bytes, listener: Listener | None, auth_scope: str | None, caller: str | None
-    ) -> Answer:
+    async def call(self, ask: Ask, listener: Listener | None, auth_scope: str | None, caller: str | None) -> Answer:
         """Carry a call to the instance that it is for, when it is its turn, within the time that calls have."""
         deadline = asyncio.get_running_loop().time() + self.spec.call_seconds
+        if ask.method == SUBSCRIBE:
+            return await self._watch(ask, deadline, auth_scope)
         instance = self._instance(auth_scope, caller)
         with instance.in_use():
             await instance.usable(deadline)
-            async with self._place(deadline):
-                return await instance.call(tool, arguments, deadline, listener)
+            if self._places is None:
+                return await instance.call(ask, deadline, listener)
+            async with self._place(self._places, deadline):
+                return await instance.call(ask, deadline, listener)
+
+    async def _watch(self, ask: Ask, deadline: float, auth_scope: str | None) -> Answer:
+        """Watch a resource. Only the main instance hears what a server says of its own accord."""
+        if auth_scope is not None or self.spec.per_caller:
+            raise LinkDown("resources are watched only where all callers share one session", sent=False)
+        with self.main.in_use():
+            await self.main.usable(deadline)
+            return await self.main.watch(ask.name or "", deadline)
 
     @contextlib.asynccontextmanager
-    async def _place(self, deadline: float) -> AsyncGenerator[None]:
+    async def _place(self, places: asyncio.Semaphore, deadline: float) -> AsyncGenerator[None]:
         """One of the places for calls at the same time; whoever came first goes first."""
-        places = self._places
-        if places is None:
-            yield
-            return
         try:
             async with asyncio.timeout_at(deadline):
                 await places.acquire()

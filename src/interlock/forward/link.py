@@ -14,6 +14,7 @@ from typing import Protocol
 
 MAX_MESSAGE = 4 * 1024 * 1024
 """The longest message that is taken from an upstream, in bytes."""
+LOG_MESSAGE = "notifications/message"
 
 
 class LinkDown(Exception):
@@ -98,13 +99,21 @@ class Link(Protocol):
 
         `params` is the JSON text of an object. `name` is the tool, prompt or resource it is about, for transports that
         mirror it in a header. `listener` gets the progress of this request: when it is given, the link adds a progress
-        token of its own to `params._meta` and takes it out of what it reports. Raises LinkDown, LinkTimeout or
+        token of its own to `params._meta` and takes it out of what it reports. Where a request has a stream of its own,
+        the listener gets the log messages in it too. Raises LinkDown, LinkTimeout or
         BadMessage. When the waiting task is cancelled, the upstream is told so.
         """
         ...
 
     async def notify(self, method: str, params: bytes) -> None:
         """Send a notification; raises LinkDown."""
+        ...
+
+    async def hear(self) -> bool:
+        """Hear what the upstream says outside of any request, where that has a stream of its own, until it ends.
+
+        Whether there could be more; False where there is no such stream. Raises LinkDown, LinkTimeout or BadMessage.
+        """
         ...
 
     def stderr_lines(self) -> Sequence[str]:

@@ -4,8 +4,7 @@ Every message is a POST of its own; its answer is one JSON text, or a stream of 
 lines come from the configuration and from this module: there is no way in for those of an inbound request.
 
 Refused: redirects, which could take our credentials elsewhere; cookies; resuming a broken stream, because a transport
-cannot know whether a call may be repeated. Requests of the upstream are declined. The extra stream that legacy servers
-offer for messages outside of any request is not opened.
+cannot know whether a call may be repeated. Requests of the upstream are declined.
 """
 
 import asyncio
@@ -24,9 +23,9 @@ from interlock.forward.envelope import (
     request_text,
     with_progress_token,
 )
-from interlock.forward.exchange import Acceptance, Exchange, SessionGone
+from interlock.forward.exchange import NO_STREAM, Acceptance, Exchange, Overhearing, Refused, SessionGone
 from interlock.forward.http1 import field_line, is_field_value, parse_address
-from interlock.forward.http_pool import Pool
+from interlock.forward.http_pool import Pool, Taker
 from interlock.forward.link import Answer, BadMessage, LinkDown, LinkTimeout, Listener, OnDown, nobody
 
 MAX_CONNECTIONS = 256
@@ -36,8 +35,11 @@ MAX_ERRANDS = 100
 NOTIFY_SECONDS = 10.0
 ERRAND_SECONDS = 5.0
 FAREWELL_SECONDS = 2.0
+HEAR_SECONDS = 24 * 3600.0
+"""How long one stream for messages outside of any request is heard; then another one is opened."""
 
 _INITIALIZE = "initialize"
+_EVENTS = "text/event-stream"
 _RESERVED = frozenset(
     {"host", "connection", "keep-alive", "transfer-encoding", "te", "trailer", "upgrade", "expect"}
     | {"content-length", "content-type", "content-encoding", "accept", "accept-encoding"}
@@ -100,6 +102,7 @@ class HttpLink:
         self._version_line = b""
         self._origin = address.origin
         self._post_head = b"POST %s HTTP/1.1\r\n" % target + lines + _POST_LINES
+        self._get_head = b"GET %s HTTP/1.1\r\n" % target + lines + field_line("Accept", _EVENTS)
         self._delete_head = b"DELETE %s HTTP/1.1\r\n" % target + lines
         self._heard = on_notification
         self._on_down = on_down
@@ -174,6 +177,23 @@ class HttpLink:
         except (LinkTimeout, BadMessage) as failed:
             raise LinkDown(str(failed), sent=True) from None
 
+    async def hear(self) -> bool:
+        """The extra stream that legacy servers may offer for messages outside of any request."""
+        if self.modern:
+            return False
+        session = self._session
+        ends = b"\r\n" if session is None else field_line("Mcp-Session-Id", session) + b"\r\n"
+        taker = Overhearing(self._origin, session, heard=self._heard, asked=self._decline)
+        try:
+            await self._carry(self._pool, self._get_head + self._version_line + ends, taker, HEAR_SECONDS)
+        except Refused as refused:
+            return refused.status not in NO_STREAM
+        except SessionGone as gone:
+            if session == self._session:
+                self._on_down(gone.why)
+            raise
+        return True
+
     def stderr_lines(self) -> Sequence[str]:
         return ()
 
@@ -212,7 +232,7 @@ class HttpLink:
         lines.append(body)
         return b"".join(lines)
 
-    async def _carry(self, pool: Pool, message: bytes, taker: Acceptance | Exchange, seconds: float) -> None:
+    async def _carry(self, pool: Pool, message: bytes, taker: Taker, seconds: float) -> None:
         """One exchange under a deadline, which `close` moves to now."""
         if self._errands is None:
             raise LinkDown(f"the link to {self._origin} is not open", sent=False)

@@ -222,6 +222,10 @@ class StdioLink:
         done = self._post(number, notification_text(method, params), wants_answer=False)
         await self._outcome(number, done, NOTIFY_SECONDS, tell=False)
 
+    async def hear(self) -> bool:
+        """There is one stream for everything."""
+        return False
+
     def _post(self, number: int, text: bytes, *, wants_answer: bool = True) -> asyncio.Future[_Outcome]:
         """Send a message, or put it behind those that wait for room."""
         if self._down is not None:

@@ -31,6 +31,8 @@ class Pace:
     """How long it may take to answer the classic handshake: package runners fetch the program first."""
     listing: float = 60.0
     """How long it may take to list all of its tools."""
+    rest: float = 5.0
+    """How long it may take to list everything else before its tools are served without that."""
     probe: float = 3.0
     """How long an upstream that is in doubt may take to give a sign of life."""
     failures: int = 5
@@ -42,6 +44,9 @@ class Pace:
     """And they are asked for this often without any announcement."""
     refresh_rest: float = 10.0
     """A list that took long to read is followed by a rest that is so many times as long."""
+
+    updates_apart: float = 0.1
+    """One resource is not told to have changed more often than this."""
 
     idle: float = 600.0
     """An instance for one caller or credential is closed after so long without a call."""

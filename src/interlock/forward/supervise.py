@@ -16,16 +16,18 @@ INVARIANT: a call that is refused here was not sent.
 import asyncio
 import contextlib
 import hashlib
-from collections.abc import Awaitable, Callable, Generator, Sequence
+from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
 from typing import TypeAlias
 
 from interlock.clock import Clock
 from interlock.core.health import Health
+from interlock.core.offers import Abilities, Kind
 from interlock.core.redact import redact_text
 from interlock.forward.exchange import Refused
-from interlock.forward.link import Answer, BadMessage, LinkDown, LinkTimeout, Listener
+from interlock.forward.hearing import Hearing
+from interlock.forward.link import Answer, BadMessage, LinkDown, LinkTimeout, Listener, Notification
 from interlock.forward.pace import Backoff, Pace
-from interlock.forward.upstream import Connect, Upstream, UpstreamSpec
+from interlock.forward.upstream import Ask, Connect, Upstream, UpstreamSpec
 
 FAILURES = (LinkDown, LinkTimeout, BadMessage)
 """What can go wrong between us and an upstream."""
@@ -36,13 +38,17 @@ MAX_PROBLEM = 500
 _SHORTEST_SECRET = 6
 
 OnTools: TypeAlias = Callable[[Sequence[bytes]], Awaitable[None]]
+Rest: TypeAlias = Mapping[Kind, Sequence[bytes]]
+"""The JSON texts of what else an upstream lists."""
+OnRest: TypeAlias = Callable[[Abilities, Rest], Awaitable[None]]
+_LIST_CHANGED = frozenset(f"notifications/{each}/list_changed" for each in ("tools", "resources", "prompts"))
 
 
 class Supervisor:
     """One instance of an upstream. `run` is its owner task; cancelling that task closes the upstream.
 
-    Its tools are listed only if somebody wants them: `on_tools` gets the JSON texts whenever they differ from the ones
-    before. `on_health` is told of every change.
+    What it has is listed only if somebody wants it: `on_tools` gets the JSON texts of its tools whenever they differ
+    from the ones before, and so does `on_rest` with everything else. `on_health` is told of every change.
     """
 
     def __init__(
@@ -55,6 +61,7 @@ class Supervisor:
         on_tools: OnTools | None = None,
         on_health: Callable[[], None] = lambda: None,
     ) -> None:
+        self.on_rest: OnRest | None = None
         self.health = Health.STOPPED
         self.problem = ""
         self.since = clock.now()
@@ -64,7 +71,8 @@ class Supervisor:
         self.used_at = clock.ticks()
         """When the last call began or ended."""
         self.in_flight = 0
-        self._upstream = Upstream(spec, connect, pace, on_lost=self._lost, on_tools_changed=lambda: self._stale.set())
+        self._upstream = Upstream(spec, connect, pace, on_lost=self._lost, on_told=self._told)
+        self.hearing = Hearing(self._upstream, pace, on_missed=lambda: self._stale.set())
         self._cap = pace.cap_stdio if spec.url is None else pace.cap_http
         self._pace, self._clock = pace, clock
         self._on_tools, self._on_health = on_tools, on_health
@@ -81,7 +89,7 @@ class Supervisor:
         """Set at the next change of health, and replaced by a new one."""
         self._unused = asyncio.Event()
         self._unused.set()
-        self._listed = b""
+        self._listed = self._rest_listed = b""
 
     @property
     def protocol_version(self) -> str:
@@ -130,18 +138,25 @@ class Supervisor:
     def _is(self, health: Health) -> bool:
         return self.health is health
 
-    async def call(self, tool: str, arguments: bytes, deadline: float, listener: Listener | None = None) -> Answer:
-        """Call a tool; raises LinkDown, LinkTimeout or BadMessage."""
+    async def call(self, ask: Ask, deadline: float, listener: Listener | None = None) -> Answer:
+        """Ask for something; raises LinkDown, LinkTimeout or BadMessage."""
         seconds = deadline - asyncio.get_running_loop().time()
         if self.health is not Health.READY or seconds <= 0:
             raise self._refusal()
         try:
-            answer = await self._upstream.call(tool, arguments, seconds, listener)
+            answer = await self._upstream.call(ask, seconds, listener)
         except FAILURES as failed:
             self._count(failed)
             raise
         self._failed_calls = 0
         return answer
+
+    async def watch(self, uri: str, deadline: float) -> Answer:
+        """Watch a resource for one more client; raises LinkDown, LinkTimeout or BadMessage."""
+        seconds = deadline - asyncio.get_running_loop().time()
+        if self.health is not Health.READY or seconds <= 0:
+            raise self._refusal()
+        return await self.hearing.watch(uri, seconds)
 
     def _count(self, failed: Exception) -> None:
         self._failed_calls += 1
@@ -170,7 +185,7 @@ class Supervisor:
             async with asyncio.TaskGroup() as group:
                 if self._on_tools is not None:
                     group.create_task(self._keep_list())
-                await self._keep()
+                await self._keep(group)
         finally:
             self._ended = True
             if not self._is(Health.READY):
@@ -181,12 +196,12 @@ class Supervisor:
             except Exception as defect:  # ours: what is left of this upstream is the reaper's, and the others go on
                 _report("an upstream could not be closed", defect)
 
-    async def _keep(self) -> None:
+    async def _keep(self, group: asyncio.TaskGroup) -> None:
         while True:
             cap = self._cap
             try:
                 await self._start()
-                await self._watch()
+                await self._watch_and_hear(group)
             except FAILURES as failed:
                 self._fail(failed)
                 if isinstance(failed, Refused) and failed.status in LOCKED_OUT:
@@ -204,6 +219,8 @@ class Supervisor:
         try:
             await self._upstream.start()
             await self._list()
+            await self._list_rest(self._pace.rest)
+            self.hearing.begin()
             self._set_ready()
         except BaseException:  # not handled, only counted: whoever waits for this start need not wait for the next
             self._failed_starts += 1
@@ -217,6 +234,14 @@ class Supervisor:
         self._ready_at = asyncio.get_running_loop().time()
         self._set(Health.READY, "")
         self.settled.set()
+
+    async def _watch_and_hear(self, group: asyncio.TaskGroup) -> None:
+        hearing = group.create_task(self.hearing.run()) if self._on_tools is not None else None
+        try:
+            await self._watch()
+        finally:
+            if hearing is not None:
+                hearing.cancel()
 
     async def _watch(self) -> None:
         """Wait until it has to be started anew, which is raised as the reason."""
@@ -266,7 +291,14 @@ class Supervisor:
         self._news = asyncio.Event()
         self._on_health()
 
-    # The list of tools ------------------------------------------------------------------------------------------
+    # The lists --------------------------------------------------------------------------------------------------
+
+    def _told(self, notification: Notification) -> None:
+        """Take in what the upstream says of its own accord."""
+        if notification.method in _LIST_CHANGED:
+            self._stale.set()
+        else:
+            self.hearing.told(notification)
 
     async def _list(self) -> float:
         """Ask for the tools and hand them on if they changed; how many seconds it took to look at them."""
@@ -280,8 +312,24 @@ class Supervisor:
             self._listed = digest
         return asyncio.get_running_loop().time() - began
 
+    async def _list_rest(self, seconds: float) -> None:
+        """Ask for everything else, and hand it on if it changed. Tools are served without it if it takes too long."""
+        if self.on_rest is None:
+            return
+        try:
+            rest = await self._upstream.list_rest(seconds)
+        except LinkTimeout:
+            self._stale.set()  # asked for again, with more patience, while the tools are served
+            return
+        except BadMessage:
+            return  # the lists from before stay; its tools are none the worse
+        digest = await asyncio.to_thread(_digest_of_rest, self._upstream.can, rest)
+        if digest != self._rest_listed:
+            await self.on_rest(self._upstream.can, rest)
+            self._rest_listed = digest
+
     async def _keep_list(self) -> None:
-        """Ask for the tools again when they are said to have changed, and now and then without that."""
+        """Ask for the lists again when they are said to have changed, and now and then without that."""
         pace = self._pace
         while True:
             with contextlib.suppress(TimeoutError):
@@ -293,13 +341,15 @@ class Supervisor:
             await asyncio.sleep(max(pace.refresh_apart, pace.refresh_rest * await self._refresh()))
 
     async def _refresh(self) -> float:
+        took = 0.0
         try:
-            return await self._list()
+            took = await self._list()
+            await self._list_rest(self._pace.listing)
         except FAILURES:
             self._trouble.set()  # the old list stays; whether the upstream lives is for its owner to find out
         except Exception as defect:  # ours: the old list stays, and the upstream goes on
-            _report("a list of tools could not be taken over", defect)
-        return 0.0
+            _report("a list could not be taken over", defect)
+        return took
 
 
 def _shown(problem: str, spec: UpstreamSpec) -> str:
@@ -314,6 +364,11 @@ def _shown(problem: str, spec: UpstreamSpec) -> str:
 
 def _digest(texts: Sequence[bytes]) -> bytes:
     return hashlib.sha256(b"\n".join(texts)).digest()
+
+
+def _digest_of_rest(can: Abilities, rest: Rest) -> bytes:
+    digests = [kind.encode() + _digest(texts) for kind, texts in rest.items()]
+    return _digest([repr(can).encode(), *digests])
 
 
 def _report(what: str, defect: Exception) -> None:

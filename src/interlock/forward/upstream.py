@@ -1,35 +1,36 @@
-"""One upstream: which protocol era it speaks, what tools it lists, and one call to it.
+"""One upstream: which protocol era it speaks, what it lists, and one call to it.
 
 An upstream is asked first whether it speaks the modern protocol (`server/discover`); if it does not, the classic
-handshake follows. What era the agent speaks is not known here. Tool lists are taken page by page and bounded in every
-direction; each entry stays the bytes that it was, because the fingerprint covers all of it and because reading ten
-thousand of them is no work for the event loop.
+handshake follows. What era the agent speaks is not known here. Beside tools it is asked only for what it says it has.
+Lists are taken page by page and bounded in every direction; each entry stays the bytes that it was, because the
+fingerprint covers all of it and because reading ten thousand of them is no work for the event loop.
 
 Failures are raised, not kept: whether an upstream is well is for its supervisor to say.
 """
 
 import asyncio
+import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import Any, TypeAlias, cast
 
 import msgspec
 
 from interlock import __version__
-from interlock.core.model import Json, JsonObject
-from interlock.forward.link import Answer, BadMessage, Link, LinkDown, LinkTimeout, Listener, Notification, OnDown
+from interlock.core.model import CALL_METHOD
+from interlock.core.offers import Abilities, Kind
+from interlock.forward.link import Answer, BadMessage, Link, LinkDown, LinkTimeout, Listener, OnDown
+from interlock.forward.listed import Page, read_abilities, read_page
 from interlock.forward.pace import Pace
 
 MODERN = "2026-07-28"
 LEGACY = "2025-11-25"
 LEGACY_KNOWN = frozenset({"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"})
-MAX_TOOLS = 10_000
+MAX_LISTED = 10_000
 MAX_PAGES = 1_000
 MAX_LISTING = 16 * 1024 * 1024
-"""How many tools, pages and bytes of a list are taken; what comes after that is not asked for."""
-MAX_DEPTH = 100
-"""A definition that is nested deeper is no tool: whoever walks through it later must not fall."""
-
+"""How many entries, pages and bytes of a list are taken; what comes after that is not asked for."""
 CALL_SECONDS = 120.0
 """How long a call may take unless the operator says otherwise."""
 
@@ -65,6 +66,8 @@ class UpstreamSpec:
     max_concurrent: int | None = None
     scopes: Mapping[str, Scope] = field(default_factory=dict[str, Scope], repr=False)
     per_caller: bool = False
+    unusable: str = ""
+    """Why it cannot even be tried, as a reference that leads nowhere. It is down with this problem."""
 
     @property
     def transport(self) -> str:
@@ -72,12 +75,34 @@ class UpstreamSpec:
 
     def reached_like(self, other: "UpstreamSpec") -> bool:
         """Whether a link for the one would do for the other."""
-        mine, others = ((each.argv, each.url, each.env, each.headers, each.cwd) for each in (self, other))
+        mine, others = (
+            (each.argv, each.url, each.env, each.headers, each.cwd, each.unusable) for each in (self, other)
+        )
         return mine == others
 
     def under(self, scope: Scope) -> "UpstreamSpec":
         """The same server with other credentials."""
         return replace(self, env={**self.env, **scope.env}, headers={**self.headers, **scope.headers})
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """What an upstream is asked: a method of the protocol and its params, the JSON text of an object without `_meta`.
+
+    `name` is the tool, prompt or resource that it is about, `log_level` from which level on somebody wants to hear the
+    log messages in its stream.
+    """
+
+    method: str
+    params: bytes
+    name: str | None = None
+    log_level: str | None = None
+
+
+def tool_call(tool: str, arguments: bytes, log_level: str | None = None) -> Ask:
+    """The call of a tool; the arguments go out exactly as given."""
+    params = b'{"name":' + msgspec.json.encode(tool) + b',"arguments":' + arguments + b"}"
+    return Ask(CALL_METHOD, params, tool, log_level)
 
 
 Connect: TypeAlias = Callable[[UpstreamSpec, Listener, OnDown], Link]
@@ -94,16 +119,18 @@ class Upstream:
         pace: Pace,
         *,
         on_lost: OnDown,
-        on_tools_changed: Callable[[], None],
+        on_told: Listener,
     ) -> None:
+        """`on_told` gets what the upstream says outside of any call."""
         self.spec = spec
         self.protocol_version = ""
+        self.can = Abilities()
         self.lost = "it is not started"
         """Why the link has to be started anew; empty while it has not."""
         self._connect = connect
         self._pace = pace
         self._on_lost = on_lost
-        self._on_tools_changed = on_tools_changed
+        self._on_told = on_told
         self._link: Link | None = None
         self._spoke_legacy = False
         self._last_words: Sequence[str] = ()
@@ -117,7 +144,7 @@ class Upstream:
         """The link, made when it is first needed."""
         if self._link is None:
             try:
-                self._link = self._connect(self.spec, self._heard, self._gone)
+                self._link = self._connect(self.spec, self._on_told, self._gone)
             except ValueError as unusable:
                 raise LinkDown(str(unusable), sent=False) from None
         return self._link
@@ -125,10 +152,6 @@ class Upstream:
     def logs(self) -> Sequence[str]:
         """What it last wrote to its stderr, the process before this one included."""
         return () if self._link is None else (*self._last_words, *self._link.stderr_lines())
-
-    def _heard(self, notification: Notification) -> None:
-        if notification.method == "notifications/tools/list_changed":
-            self._on_tools_changed()
 
     def _gone(self, why: str) -> None:
         self.lost = why
@@ -150,11 +173,18 @@ class Upstream:
         if self._link is not None:
             self._link.drop()
 
-    async def call(self, tool: str, arguments: bytes, seconds: float, listener: Listener | None = None) -> Answer:
-        """Call a tool; the arguments go out exactly as given."""
-        name = msgspec.json.encode(tool)
-        params = b'{"name":' + name + b',"arguments":' + arguments + self._envelope(b",") + b"}"
-        return await self.link.request("tools/call", params, seconds=seconds, name=tool, listener=listener)
+    async def call(self, ask: Ask, seconds: float, listener: Listener | None = None) -> Answer:
+        """Ask for something; the params go out exactly as given, with our envelope behind them."""
+        separator = b"" if ask.params == b"{}" else b","
+        params = ask.params[:-1] + self._envelope(separator, ask.log_level) + b"}"
+        return await self.link.request(ask.method, params, seconds=seconds, name=ask.name, listener=listener)
+
+    async def hear(self) -> bool:
+        """Hear what a legacy upstream says outside of any request, until that ends; whether there could be more."""
+        try:
+            return await self.link.hear()
+        except (LinkDown, LinkTimeout, BadMessage):
+            return True
 
     async def probe(self) -> None:
         """Ask for a sign of life: any answer will do. Raises what a request raises."""
@@ -163,32 +193,43 @@ class Upstream:
 
     async def list_tools(self) -> tuple[bytes, ...]:
         """The JSON texts of all tools, in the order of the upstream."""
+        return await self._list("tools/list", "tools", self._pace.listing)
+
+    async def list_rest(self, seconds: float) -> dict[Kind, tuple[bytes, ...]]:
+        """The JSON texts of everything else that it says it has; a list that is refused is empty."""
+        wanted = [kind for kind in _LISTS if (self.can.prompts if kind is Kind.PROMPTS else self.can.resources)]
+        deadline = asyncio.get_running_loop().time() + seconds
+        listed: dict[Kind, tuple[bytes, ...]] = {}
+        for kind in wanted:
+            left = deadline - asyncio.get_running_loop().time()
+            with contextlib.suppress(ListRefused):
+                listed[kind] = await self._list(_LISTS[kind], kind, left)
+        return listed
+
+    async def _list(self, method: str, member: str, seconds: float) -> tuple[bytes, ...]:
         listed: list[bytes] = []
         size, cursor = 0, None
-        deadline = asyncio.get_running_loop().time() + self._pace.listing
+        deadline = asyncio.get_running_loop().time() + seconds
         for _ in range(MAX_PAGES):
-            page = await self._page(cursor, deadline)
-            listed += map(bytes, page.tools)
-            size += sum(map(len, page.tools))
-            if page.nextCursor in (None, cursor) or size > MAX_LISTING or len(listed) > MAX_TOOLS:
+            page = await self._page(method, member, cursor, deadline)
+            listed += page.entries
+            size += sum(map(len, page.entries))
+            if page.cursor in (None, cursor) or size > MAX_LISTING or len(listed) > MAX_LISTED:
                 break
-            cursor = page.nextCursor
-        return tuple(listed[:MAX_TOOLS])
+            cursor = page.cursor
+        return tuple(listed[:MAX_LISTED])
 
-    async def _page(self, cursor: str | None, deadline: float) -> "_Page":
+    async def _page(self, method: str, member: str, cursor: str | None, deadline: float) -> Page:
         seconds = deadline - asyncio.get_running_loop().time()
         if seconds <= 0:
-            raise LinkTimeout(f"it has not listed all of its tools within {self._pace.listing:g} s")
+            raise LinkTimeout(f"{method} took too long")
         params = self._params({} if cursor is None else {"cursor": cursor})
-        answer = await self.link.request("tools/list", params, seconds=seconds)
+        answer = await self.link.request(method, params, seconds=seconds)
         if answer.error is not None:
             if answer.error.code == _METHOD_NOT_FOUND:
-                return _Page()  # it has resources or prompts only
-            raise LinkDown(f"tools/list was refused: {answer.error.message}", sent=True)
-        try:
-            return _PAGE.decode(answer.result)
-        except (msgspec.MsgspecError, RecursionError):
-            raise BadMessage("its list of tools is not in the form of one") from None
+                return Page()  # it has none of these
+            raise ListRefused(f"{method} was refused: {answer.error.message}")
+        return read_page(method, member, answer.result)
 
     # Agreeing on an era -----------------------------------------------------------------------------------------
 
@@ -217,10 +258,11 @@ class Upstream:
             await self._open()
             return False
         try:
-            versions = _DISCOVERED.decode(answer.result).supportedVersions
-        except msgspec.MsgspecError:  # an error, or an answer to something else
+            found = _DISCOVERED.decode(answer.result)
+        except (msgspec.MsgspecError, RecursionError):  # an error, or an answer to something else
             return False
-        return MODERN in versions
+        self.can = read_abilities(found.capabilities)
+        return MODERN in found.supportedVersions
 
     async def _initialize(self) -> None:
         self._speak("")
@@ -229,10 +271,12 @@ class Upstream:
         answer = await self.link.request("initialize", params, seconds=self._pace.handshake)
         if answer.error is not None:
             raise LinkDown(f"initialize was refused: {answer.error.message}", sent=True)
-        version = _decoded(answer.result).get("protocolVersion")
+        said = _decoded(answer.result)
+        version = said.get("protocolVersion")
         if not isinstance(version, str) or version not in LEGACY_KNOWN:
             raise LinkDown(f"it speaks protocol {version!r}, which we do not", sent=True)
         self._speak(version)
+        self.can = read_abilities(said.get("capabilities"))
         await self.link.notify("notifications/initialized", b"{}")
 
     def _speak(self, version: str) -> None:
@@ -246,54 +290,39 @@ class Upstream:
         body = msgspec.json.encode(params)
         return b"{" + (body[1:-1] + self._envelope(b"," if len(body) > 2 else b"")) + b"}"
 
-    def _envelope(self, separator: bytes) -> bytes:
+    def _envelope(self, separator: bytes, log_level: str | None = None) -> bytes:
         """What the modern protocol wants in every request, as a member to append; nothing for legacy."""
-        return separator + _MODERN_META if self.modern else b""
+        return separator + _modern_meta(log_level) if self.modern else b""
 
 
-_MODERN_META = b'"_meta":' + msgspec.json.encode(
-    {
-        f"{_META}protocolVersion": MODERN,
-        f"{_META}clientCapabilities": {},
-        f"{_META}clientInfo": _CLIENT,
-    }
-)
-
-
-class _Page(msgspec.Struct):
-    """One page of a list of tools."""
-
-    tools: list[msgspec.Raw] = []
-    nextCursor: str | None = None  # noqa: N815 (its name on the wire)
+@cache
+def _modern_meta(log_level: str | None) -> bytes:
+    # The levels are a few fixed words by the time they get here, so this is kept a few times at most.
+    asked = {} if log_level is None else {f"{_META}logLevel": log_level}
+    said = {f"{_META}protocolVersion": MODERN, f"{_META}clientCapabilities": {}, f"{_META}clientInfo": _CLIENT}
+    return b'"_meta":' + msgspec.json.encode({**said, **asked})
 
 
 class _Discovered(msgspec.Struct):
-    """The one thing that matters of the answer to `server/discover`."""
+    """What matters of the answer to `server/discover`."""
 
     supportedVersions: list[Any]  # noqa: N815 (its name on the wire)
+    capabilities: Any = None
 
 
-_PAGE, _DISCOVERED = msgspec.json.Decoder(_Page), msgspec.json.Decoder(_Discovered)
+_DISCOVERED = msgspec.json.Decoder(_Discovered)
+_LISTS = {
+    Kind.RESOURCES: "resources/list",
+    Kind.TEMPLATES: "resources/templates/list",
+    Kind.PROMPTS: "prompts/list",
+}
 
 
-def read_tools(texts: Sequence[bytes]) -> list[JsonObject]:
-    """The tools in a list; an entry that is none is left out."""
-    return [tool for tool in map(_tool, texts) if tool is not None]
+class ListRefused(LinkDown):
+    """The upstream answered a question for a list with an error."""
 
-
-def _tool(text: bytes) -> JsonObject | None:
-    try:
-        value = msgspec.json.decode(text)
-    except (msgspec.MsgspecError, RecursionError):
-        return None
-    if not isinstance(value, dict) or not isinstance(cast("dict[str, Any]", value).get("name"), str):
-        return None
-    return cast("JsonObject", value) if _is_shallow(cast("JsonObject", value), MAX_DEPTH) else None
-
-
-def _is_shallow(value: Json, depth: int) -> bool:
-    inside = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return depth > 0 and all(_is_shallow(each, depth - 1) for each in inside)
+    def __init__(self, why: str) -> None:
+        super().__init__(why, sent=True)
 
 
 def _decoded(result: bytes) -> dict[str, Any]:

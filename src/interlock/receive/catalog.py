@@ -5,7 +5,6 @@ every tool as `namespace__tool`; `both` is both. A tool that a caller may not re
 answers exactly like a tool that does not exist.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -99,7 +98,7 @@ def _arguments(params: JsonObject) -> JsonObject | Reason:
             return errors.BAD_REQUEST(problem="args_json is not valid JSON", fix="Send args as an object instead.")
     if given is None:
         return {}
-    if not isinstance(given, Mapping):
+    if not isinstance(given, dict):
         return errors.BAD_REQUEST(problem="args must be an object", fix="Send the tool's arguments as an object.")
     return given
 

@@ -33,9 +33,11 @@ def headers_of(scope: Scope) -> dict[str, str]:
 
 def only_once(scope: Scope, names: Iterable[str]) -> None:
     """Refuse a request in which a header that means something stands twice: two readers might take different ones."""
-    seen = [name.decode("latin-1") for name, _ in scope["headers"]]
+    seen = [name for name, _ in scope["headers"]]
+    if len(set(seen)) == len(seen):
+        return
     for name in names:
-        if seen.count(name) > 1:
+        if seen.count(name.encode("latin-1")) > 1:
             raise Refused(400, f"The header {name} stands twice.")
 
 

@@ -14,7 +14,7 @@ from starlette.types import Receive, Send
 from interlock.receive import replies
 
 WATCH_AFTER = 0.05
-MAX_UNREAD = 1000
+MAX_UNREAD, MAX_UNREAD_BYTES = 1000, 1024 * 1024
 """Notifications that may wait for a slow reader; more are dropped, because progress is not worth memory."""
 
 JSON_HEADERS = (b"content-type", b"application/json")
@@ -41,6 +41,7 @@ class HttpExchange:
         self._side = side
         self._unread: asyncio.Queue[bytes | None] | None = None
         """There once there was something to say before the answer; so is the speaker."""
+        self._unread_bytes = 0
         self._helpers: list[asyncio.Task[None]] = []
         self._speaker: asyncio.Task[None] | None = None
         self._task: asyncio.Task[Any] | None = None
@@ -52,7 +53,8 @@ class HttpExchange:
         if self._unread is None:
             self._unread = asyncio.Queue()
             self._speaker = self._side.create_task(self._speak(self._unread))
-        if self._unread.qsize() < MAX_UNREAD:
+        if self._unread.qsize() < MAX_UNREAD and self._unread_bytes + len(message) <= MAX_UNREAD_BYTES:
+            self._unread_bytes += len(message)
             self._unread.put_nowait(message)
 
     def cancel(self) -> None:
@@ -100,6 +102,7 @@ class HttpExchange:
         await self._send({"type": "http.response.start", "status": 200, "headers": SSE_HEADERS})
         while (message := await unread.get()) is not None:
             await self._send({"type": "http.response.body", "body": replies.sse_event(message), "more_body": True})
+            self._unread_bytes -= len(message)
 
     async def _finish(self, answer: bytes) -> None:
         if self._unread is None or self._speaker is None:

@@ -1,13 +1,15 @@
-"""The MCP face over HTTP: one ASGI app that sends every request to the lane, to the SDK, or away.
+"""The MCP face over HTTP: one ASGI app that sends every request to the lane, to the passage, to the SDK, or away.
 
-edge (Host, Origin, size) → identify → decode → tools/call? ─┬─ yes → lane
-                                                             └─ no  → SDK, with the session bound to the caller
+edge (Host, Origin, size) → identify → decode ─┬─ tools/call → lane
+                                               ├─ lists, resources, prompts, completions → passage
+                                               └─ handshake, discovery, streams → SDK, the session bound to the caller
 """
 
 import asyncio
 import contextlib
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import msgspec
 from mcp.shared.inbound import (
@@ -19,14 +21,17 @@ from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 from starlette.types import Message as AsgiMessage
 from starlette.types import Receive, Scope, Send
 
+from interlock.core.model import CALL_METHOD
 from interlock.errors import Reason
 from interlock.receive import replies
 from interlock.receive.decode import Message, Notice, Request, Undecodable, decode_message
+from interlock.receive.earshot import Hearer, Opening, Voice
 from interlock.receive.edge import Edge, Refused, send_refusal
 from interlock.receive.exchange import HttpExchange, send_json
 from interlock.receive.identify import Callers, Principal
 from interlock.receive.lane import Context, Lane
-from interlock.receive.server import CALLER_KEY, Rest
+from interlock.receive.overhear import Tell
+from interlock.receive.server import CALLER_KEY, OPENING_KEY, Rest
 from interlock.receive.sessions import Session, Sessions
 from interlock.receive.workspaces import Workspaces
 from interlock.record import Origin
@@ -37,6 +42,7 @@ CANCELLED = -32000
 IDLE_SECONDS = 30 * 60
 REAP_SECONDS = 60
 _META = "io.modelcontextprotocol/"
+_Serve: TypeAlias = Callable[[Request, Context, Tell], Awaitable[bytes]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +74,7 @@ class Face:
         self._workspaces = workspaces or Workspaces()
         self._sessions = sessions
         self._lane = lane
+        self._passage = rest.passage
         self._sdk = rest.asgi()
         self._rest = rest
         self._side = asyncio.TaskGroup()
@@ -80,6 +87,7 @@ class Face:
             reaper = side.create_task(self._reap())
             yield
             reaper.cancel()
+            self._passage.earshot.end()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
@@ -107,13 +115,23 @@ class Face:
     async def _post(self, incoming: _Incoming) -> None:
         body = await self._edge.body(incoming.headers, incoming.receive)
         message = decode_message(body)
-        if isinstance(message, Request) and message.method == "tools/call":
-            await self._call(incoming, message)
+        serve = self._server_of(incoming, message)
+        if isinstance(message, Request) and serve is not None:
+            await self._call(incoming, message, serve)
             return
         if isinstance(message, Notice) and message.method == "notifications/cancelled":
             _cancel(incoming.session, message)
-        send = self._noting(incoming.send, message, incoming.principal)
+        send = self._noting(incoming, message)
         await self._sdk(incoming.scope, _replay(body, incoming.receive), send)
+
+    def _server_of(self, incoming: _Incoming, message: Message) -> _Serve | None:
+        """Who of us serves a message; None when it is the SDK."""
+        if not isinstance(message, Request):
+            return None
+        if message.method == CALL_METHOD:
+            return self._lane.serve
+        served = self._passage.serves(message.method, modern=_is_modern(incoming))
+        return self._passage.serve if served else None
 
     # Sessions ---------------------------------------------------------------------------------------------------
 
@@ -127,19 +145,35 @@ class Face:
             raise Refused(404, "Session not found.")
         return session
 
-    def _noting(self, send: Send, message: Message, principal: Principal) -> Send:
-        """Notes the session id that the SDK gives in its answer to `initialize`."""
+    def _noting(self, incoming: _Incoming, message: Message) -> Send:
+        """Notes the session that the SDK opens in its answer to `initialize`."""
+        send, principal = incoming.send, incoming.principal
         if not isinstance(message, Request) or message.method != "initialize":
             return send
         client = _client_name(message.params.get("clientInfo"))
+        opening = incoming.scope[OPENING_KEY] = Opening()
 
         async def noting(event: AsgiMessage) -> None:
             for name, value in event.get("headers", ()):
                 if name.lower() == b"mcp-session-id":
-                    self._sessions.opened(value.decode("latin-1"), principal.name, client)
+                    hearer = self._hearer(opening, principal)
+                    self._sessions.opened(value.decode("latin-1"), principal.name, client, hearer)
             await send(event)
 
         return noting
+
+    def _hearer(self, opening: Opening, principal: Principal) -> Hearer:
+        """What tells a new session of changes."""
+        voice = Voice(opening, self._side)
+        hearer = Hearer(principal.as_caller(), voice.deliver, voice.end)
+        self._passage.earshot.add(hearer)
+        return hearer
+
+    def _close(self, session_id: str) -> None:
+        """A session is over: nobody needs to be told anything any more."""
+        session = self._sessions.closed(session_id)
+        if session is not None and session.hearer is not None:
+            self._passage.forget(session.hearer)
 
     async def _pass_on(self, incoming: _Incoming) -> None:
         session = incoming.session
@@ -147,7 +181,7 @@ class Face:
             await self._sdk(incoming.scope, incoming.receive, incoming.send)
             return
         if incoming.scope["method"] == "DELETE":
-            self._sessions.closed(session.id)
+            self._close(session.id)
             for cancel in list(session.running.values()):
                 cancel()
         session.streams += 1
@@ -159,11 +193,12 @@ class Face:
 
     async def end_sessions(self) -> None:
         """End every session, so that nobody goes on listening; calls that are under way go on."""
+        self._passage.earshot.end()
         for session_id in self._sessions.ids():
             await self._end(session_id)
 
     async def _end(self, session_id: str) -> None:
-        self._sessions.closed(session_id)
+        self._close(session_id)
         await self._sdk(_delete(session_id), _no_more, _nobody)
 
     async def _reap(self) -> None:
@@ -181,26 +216,30 @@ class Face:
 
     # Calls ------------------------------------------------------------------------------------------------------
 
-    async def _call(self, incoming: _Incoming, request: Request) -> None:
+    async def _call(self, incoming: _Incoming, request: Request, serve: _Serve) -> None:
         session = incoming.session
-        modern = incoming.headers.get("mcp-protocol-version") not in _LEGACY
+        modern = _is_modern(incoming)
         rejected = _modern_rejection(incoming, request) if modern else None
         if rejected is not None:
             await send_json(incoming.send, 400, rejected)
             return
         if not modern and session is None:
             raise Refused(400, "A call needs the Mcp-Session-Id of an initialized session.")
-        context = Context(incoming.principal.as_caller(), modern, _origin(request, session, modern=modern))
+        context = Context(incoming.principal.as_caller(), modern, _origin(request, session, modern=modern), session)
         exchange = HttpExchange(incoming.receive, incoming.send, self._side)
         if session is not None:
             session.running[request.id] = exchange.cancel
         try:
             on_cancel = replies.error_response(request.id, CANCELLED, "Request cancelled")
-            await exchange.run(self._lane.serve(request, context, exchange.tell), on_cancel)
+            await exchange.run(serve(request, context, exchange.tell), on_cancel)
         finally:
             if session is not None:
                 session.running.pop(request.id, None)
                 self._sessions.touch(session)
+
+
+def _is_modern(incoming: _Incoming) -> bool:
+    return incoming.headers.get("mcp-protocol-version") not in _LEGACY
 
 
 def _cancel(session: Session | None, message: Notice) -> None:

@@ -4,19 +4,20 @@ The SDK serves the rest of the protocol; calls are ours, because a call is where
 speed have to be one thing. The lane hands every call to the pipeline and owns nothing of the decision.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 
-from interlock.core.model import Call, Caller, JsonObject
+from interlock.core.model import Call, Caller
 from interlock.errors import Reason
-from interlock.pipeline import Notification, Pipeline, Reply
+from interlock.pipeline import Pipeline, Reply
 from interlock.receive import replies
 from interlock.receive.catalog import Catalog, Search
 from interlock.receive.decode import Request
+from interlock.receive.overhear import Tell, wanted_of
 from interlock.receive.retrieve import Retriever
+from interlock.receive.sessions import Session
 from interlock.record import Origin
 
 INVALID_PARAMS = -32602
@@ -29,10 +30,12 @@ class Context:
     caller: Caller
     modern: bool
     origin: Origin
+    session: Session | None = None
 
-
-Tell = Callable[[bytes], None]
-"""Sends a message to the client before the answer."""
+    @property
+    def log_level(self) -> str | None:
+        """The level of log messages that the session asked for."""
+        return None if self.session is None else self.session.log_level
 
 
 class Lane:
@@ -55,14 +58,16 @@ class Lane:
             return replies.error_response(request.id, INVALID_PARAMS, problem)
         resolved = self.catalog.resolve(name, arguments, context.caller, self._pipeline.book)
         if isinstance(resolved, Call):
-            reply = await self._pipeline.run(resolved, context.origin, listener=_listener(request.params, tell))
+            heard = wanted_of(request.params, tell, context.log_level, modern=context.modern)
+            reply = await self._pipeline.run(resolved, context.origin, listener=heard.listener, log_level=heard.level)
             return _answer(request, reply, resolved, context)
-        result = await self._local(resolved, context)
+        result = await self._local(resolved, name, context)
         return replies.response(request.id, replies.for_era(msgspec.json.encode(result), modern=context.modern))
 
-    async def _local(self, resolved: Search | Reason, context: Context) -> dict[str, Any]:
+    async def _local(self, resolved: Search | Reason, name: str, context: Context) -> dict[str, Any]:
         if isinstance(resolved, Reason):
-            return replies.refusal_result(resolved)
+            reply = await self._pipeline.turn_away(context.caller, name, resolved, context.origin)
+            return replies.refusal_result(reply.refusal or resolved)
         rules = self._pipeline.policy.rules
         found = await self._retriever.retrieve(resolved.params, context.caller, self._pipeline.book, rules)
         if isinstance(found, Reason):
@@ -79,18 +84,3 @@ def _answer(request: Request, reply: Reply, call: Call, context: Context) -> byt
     if error is not None:
         return replies.error_response(request.id, error.code, error.message, error.data)
     return replies.response(request.id, replies.for_era(reply.answer.result, modern=context.modern))
-
-
-def _listener(params: JsonObject, tell: Tell) -> Callable[[Notification], None] | None:
-    """Passes progress on under the client's own token; without a token nobody wants to hear of it."""
-    meta = params.get("_meta")
-    token = meta.get("progressToken") if isinstance(meta, dict) else None
-    if isinstance(token, bool) or not isinstance(token, str | int):
-        return None
-
-    def pass_on(heard: Notification) -> None:
-        members = msgspec.json.decode(heard.params or b"{}", type=dict[str, msgspec.Raw])
-        members["progressToken"] = msgspec.Raw(msgspec.json.encode(token))
-        tell(replies.notification(heard.method, msgspec.json.encode(members)))
-
-    return pass_on

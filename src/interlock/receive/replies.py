@@ -18,6 +18,7 @@ _ONE_LINE = bytes.maketrans(b"\r\n", b"  ")
 _SERVER_INFO = msgspec.Raw(msgspec.json.encode({"name": "interlock", "version": __version__}))
 _STAMP = msgspec.Raw(msgspec.json.encode({SERVER_INFO_KEY: _SERVER_INFO}))
 _COMPLETE = msgspec.Raw(b'"complete"')
+_MODERN_MEMBERS = ("resultType", "ttlMs", "cacheScope")
 _MEMBERS = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 
@@ -35,16 +36,25 @@ def refusal_result(reason: Reason) -> dict[str, Any]:
     return text_result(f"{reason.text}\n{reason.fix}".strip(), said, is_error=True)
 
 
-def for_era(result: bytes, *, modern: bool) -> bytes:
-    """A tool result as the client's era wants it; every other member stays as the upstream wrote it."""
+def for_era(result: bytes, *, modern: bool, cached: bool = False) -> bytes:
+    """A result as the client's era wants it; every other member stays as the upstream wrote it.
+
+    `cached` says that it is one of those that modern clients may keep for a while. Whatever its server thinks, it is
+    the answer to this caller and to nobody else.
+    """
     members = _MEMBERS.decode(result)
     if modern:
         members.setdefault("resultType", _COMPLETE)
+        if cached:
+            members.setdefault("ttlMs", msgspec.Raw(b"0"))
+            members["cacheScope"] = msgspec.Raw(b'"private"')
         members["_meta"] = _stamped(members.get("_meta"))
-    elif "resultType" in members:
-        del members["resultType"]
-    else:
+        return msgspec.json.encode(members)
+    strange = [name for name in _MODERN_MEMBERS[: None if cached else 1] if name in members]
+    if not strange:
         return result
+    for name in strange:
+        del members[name]
     return msgspec.json.encode(members)
 
 

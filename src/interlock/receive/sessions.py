@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from interlock.clock import Clock
 from interlock.core.model import Micros
 from interlock.receive.decode import RequestId
+from interlock.receive.earshot import Hearer
 
 
 @dataclass(slots=True)
@@ -25,6 +26,10 @@ class Session:
     """How to cancel each call that is under way."""
     streams: int = 0
     """How many streams its client keeps open."""
+    log_level: str | None = None
+    """The level of log messages that its client asked for."""
+    hearer: Hearer | None = None
+    """What tells its client of changes."""
 
 
 class Sessions:
@@ -34,8 +39,8 @@ class Sessions:
         self._clock = clock
         self._by_id: dict[str, Session] = {}
 
-    def opened(self, session_id: str, principal: str, client: str | None) -> None:
-        self._by_id[session_id] = Session(session_id, principal, client, self._clock.now())
+    def opened(self, session_id: str, principal: str, client: str | None, hearer: Hearer | None = None) -> None:
+        self._by_id[session_id] = Session(session_id, principal, client, self._clock.now(), hearer=hearer)
 
     def find(self, session_id: str, principal: str) -> Session | None:
         """The session, if it belongs to this principal; finding it counts as using it."""

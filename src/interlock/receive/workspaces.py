@@ -23,10 +23,11 @@ def folder_headers(folder: str, credential: str) -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class Workspaces:
-    """The workspaces by folder, and the one for everybody else."""
+    """All workspaces, those that have a folder by it, and the one for everybody else."""
 
     default: str | None = None
     by_folder: Mapping[PurePosixPath, str] = field(default_factory=dict[PurePosixPath, str])
+    names: frozenset[str] = frozenset()
 
     def of_folder(self, folder: str) -> str | None:
         """The workspace whose folder holds this one; of several the innermost."""

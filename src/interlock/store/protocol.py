@@ -1,10 +1,10 @@
 """What every store can do, in terms of the product and not of SQL.
 
-The store keeps four kinds of things: the sealed log of entries, which only ever grows; the activities that people list
-and filter, one row per call, kept in step with the log in the same transaction; the tokens of callers; and the
-operator's word about tools, that is, what was reviewed of each and which classes were set. A write is finished when it
-is durable: whoever awaits it knows that a crash cannot undo it. When the store cannot write it raises StoreUnavailable,
-and whoever called refuses the call.
+The store keeps five kinds of things: the sealed log of entries, which only ever grows; the activities that people list
+and filter, one row per call, kept in step with the log in the same transaction; the tokens of callers; the operator's
+word about tools, that is, what was reviewed of each and which classes were set; and the servers that were added, or
+switched off, at run time. A write is finished when it is durable: whoever awaits it knows that a crash cannot undo it.
+When the store cannot write it raises StoreUnavailable, and whoever called refuses the call.
 
 This module refuses to know a database, a thread or a file.
 """
@@ -94,6 +94,38 @@ class ActivityPage:
 
 
 @dataclass(frozen=True, slots=True)
+class ActivityCount:
+    """How many activities are alike. `at` is the beginning of the stretch of time that they happened in."""
+
+    at: Micros
+    status: CallState
+    safety_class: str | None
+    server: str | None
+    verdict: str | None
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class ActivityStats:
+    """Counts of activities. Not `complete` when there were more than anybody should wait for: then the newest."""
+
+    counts: tuple[ActivityCount, ...]
+    complete: bool
+
+
+@dataclass(frozen=True, slots=True)
+class KeptServer:
+    """What is kept of a server beside the configuration file.
+
+    `definition` are the settings of a server that was added at run time; None for one that stands in the file, of which
+    only `enabled` is kept. Secrets are in it by reference only.
+    """
+
+    enabled: bool
+    definition: JsonObject | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class LogEntry:
     """One link of the chain: exactly what is stored, so that anyone can compute the hash again."""
 
@@ -129,6 +161,11 @@ class Store(Protocol):
     exists) raises ValueError for whoever brought it, and nothing of that write is kept.
     """
 
+    @property
+    def ailing(self) -> bool:
+        """Whether the last write failed, or records were lost. Whoever cannot bear a loss waits until it is over."""
+        ...
+
     async def start(self) -> None:
         """Open, migrate, and take the chain up where it ended. Refuses a database of a newer version."""
         ...
@@ -142,7 +179,9 @@ class Store(Protocol):
         ...
 
     def write_soon(self, activities: Sequence[Activity]) -> None:
-        """Queue the same without waiting, in order with everything else. Raises when the queue is full or broken."""
+        """Queue the same without waiting, in order with everything else. Raises when the queue is full or broken.
+
+        What could not be written, here or later, is counted, and the count is written as soon as anything can be."""
         ...
 
     async def list_activities(self, wanted: ActivityFilter) -> ActivityPage:
@@ -159,6 +198,18 @@ class Store(Protocol):
 
     async def log_entries(self, after: int, limit: int) -> Sequence[LogEntry]:
         """Entries of this gateway's chain in order, beginning after a sequence number."""
+        ...
+
+    async def next_entries(self, after: int, limit: int) -> Sequence[LogEntry]:
+        """The same, but waits until there is at least one. Whoever goes on from the last one misses none."""
+        ...
+
+    async def log_end(self) -> int:
+        """The number of the last entry of this gateway's chain; 0 when there is none."""
+        ...
+
+    async def activity_stats(self, wanted: ActivityFilter, width: Micros) -> ActivityStats:
+        """Count the activities that match, by stretches of time of this width; `limit` and `cursor` do not matter."""
         ...
 
     async def add_token(self, token: Token, why: Activity) -> None:
@@ -191,4 +242,12 @@ class Store(Protocol):
 
     async def put_override(self, server: str, tool: str, safety_class: SafetyClass | None, why: Activity) -> None:
         """Set the class of a tool, or unset it (None), in one transaction with the activity that tells of it."""
+        ...
+
+    async def kept_servers(self) -> Mapping[str, KeptServer]:
+        """What is kept of servers, by id, in the order in which they were first kept."""
+        ...
+
+    async def put_server(self, server: str, kept: KeptServer | None, why: Activity) -> None:
+        """Keep this of a server, or nothing more (None), in one transaction with the activity that tells of it."""
         ...

@@ -1,7 +1,7 @@
 """Every statement that runs against SQLite, with its name and its reason.
 
-The list of activities is the only one that is put together, and only from the fragments below: a filter chooses among
-them, and its values travel as parameters. No text of a user ever becomes SQL.
+Listing and counting activities are the only ones that are put together, and only from the fragments below: a filter
+chooses among them, and its values travel as parameters. No text of a user ever becomes SQL.
 """
 
 from itertools import chain
@@ -61,6 +61,9 @@ ENTRIES = """
 SELECT chain, seq, at, kind, subject, text, prev, hash FROM entry WHERE chain = ? AND seq > ? ORDER BY seq LIMIT ?
 """
 
+# Where the log of a chain ends.
+LOG_END = "SELECT coalesce(max(seq), 0) FROM entry WHERE chain = ?"
+
 # A new token, unless there is one with its id.
 ADD_TOKEN = """
 INSERT INTO token (id, principal, kind, roles, secret_hash, created_at, expires_at, revoked_at, scope)
@@ -102,6 +105,17 @@ ON CONFLICT (server, tool) DO UPDATE SET safety_class = excluded.safety_class
 """
 DROP_OVERRIDE = "DELETE FROM override WHERE server = ? AND tool = ?"
 
+# What is kept of servers. A row that is written again keeps its place.
+KEPT_SERVERS = "SELECT id, enabled, definition FROM server ORDER BY rowid"
+PUT_SERVER = """
+INSERT INTO server (id, enabled, definition) VALUES (?, ?, ?)
+ON CONFLICT (id) DO UPDATE SET enabled = excluded.enabled, definition = excluded.definition
+"""
+DROP_SERVER = "DELETE FROM server WHERE id = ?"
+
+# What is counted of an activity. Nothing else is read: a body can be long.
+_COUNTED = "SELECT id, at, status, safety_class, server, verdict FROM activity"
+
 _SELECTIVE = ("session_id", "tool", "caller", "server", "status", "verdict", "intent_type", "safety_class", "type")
 """The columns that can be filtered by, those that leave the fewest rows first."""
 
@@ -114,22 +128,32 @@ _BEFORE = "(at, id) < (?, ?)"
 _NEWEST_FIRST = "ORDER BY at DESC, id DESC LIMIT ?"
 
 
-def listing(wanted: ActivityFilter, limit: int) -> tuple[str, Row]:
+def counting(wanted: ActivityFilter, width: Micros, limit: int) -> tuple[str, Row]:
+    """The statement and the parameters that count what is wanted, the newest first and at most so many."""
+    listed, values = listing(wanted, limit, _COUNTED)
+    sql = f"""
+    SELECT at / ? AS stretch, status, safety_class, server, verdict, count(*) FROM ({listed})
+    GROUP BY stretch, status, safety_class, server, verdict ORDER BY stretch
+    """  # noqa: S608 - put together from constants
+    return sql, (width, *values)
+
+
+def listing(wanted: ActivityFilter, limit: int, select: str = _ACTIVITY) -> tuple[str, Row]:
     """The statement and the parameters that list what is wanted. Raises ValueError when the cursor is not ours."""
     (lead, leaders), *others = _given(wanted) or [("", ())]
     bounds, bound_values = _bounds(wanted)
     wheres = [_CHECKS[column] for column, _ in others] + bounds
     values: list[SqlValue] = [canonical_text(each) for _, each in others] + bound_values
     if not leaders:
-        return f"{_select(wheres)} {_NEWEST_FIRST}", (*values, limit)
+        return f"{_select(select, wheres)} {_NEWEST_FIRST}", (*values, limit)
     # One select for each value of the leading filter: each comes out of the index in order, and SQLite merges them as
     # they come. An IN would read and sort everything that matches before it gave the first row.
-    merged = " UNION ALL ".join([_select([_LEADS[lead], *wheres])] * len(leaders))
+    merged = " UNION ALL ".join([_select(select, [_LEADS[lead], *wheres])] * len(leaders))
     return f"{merged} {_NEWEST_FIRST}", (*chain.from_iterable((leader, *values) for leader in leaders), limit)
 
 
-def _select(wheres: list[str]) -> str:
-    return f"{_ACTIVITY} WHERE {' AND '.join(wheres)}" if wheres else _ACTIVITY
+def _select(select: str, wheres: list[str]) -> str:
+    return f"{select} WHERE {' AND '.join(wheres)}" if wheres else select
 
 
 def _given(wanted: ActivityFilter) -> list[tuple[str, tuple[str, ...]]]:

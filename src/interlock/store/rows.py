@@ -11,7 +11,7 @@ import base64
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import msgspec
 
@@ -19,7 +19,7 @@ from interlock.core.canonical import canonical_text
 from interlock.core.drift import Reviewed, definition_of
 from interlock.core.lifecycle import CallState
 from interlock.core.model import Json, Micros
-from interlock.store.protocol import Activity, ActivityType, LogEntry, Token
+from interlock.store.protocol import Activity, ActivityCount, ActivityType, KeptServer, LogEntry, Token
 
 SqlValue: TypeAlias = str | int | bytes | None
 Row: TypeAlias = tuple[SqlValue, ...]
@@ -40,6 +40,11 @@ class Record:
     subject: str
     text: str
     row: Row
+
+    @property
+    def at(self) -> Micros:
+        """When it happened."""
+        return cast("Micros", self.row[1])
 
 
 def record_of(activity: Activity) -> Record:
@@ -95,6 +100,22 @@ def reviewed_of(definition: str | None, told: str | None) -> Reviewed:
     """What is remembered of a tool, from its columns. The fingerprint is taken anew: a text that was tampered with is
     another definition."""
     return Reviewed(None if definition is None else definition_of(definition), told)
+
+
+def server_row(server: str, kept: KeptServer) -> Row:
+    """The row of what is kept of a server. Raises ValueError when no database could hold it."""
+    return storable((server, int(kept.enabled), None if kept.definition is None else _json_text(kept.definition)))
+
+
+def server_of(enabled: int, definition: str | None) -> KeptServer:
+    """What is kept of a server, from its columns."""
+    return KeptServer(bool(enabled), None if definition is None else json.loads(definition))
+
+
+def count_of(row: Sequence[Any], width: Micros) -> ActivityCount:
+    """One count, from a row that begins with the number of its stretch of time."""
+    stretch, status, safety_class, server, verdict, count = row
+    return ActivityCount(stretch * width, CallState(status), safety_class, server, verdict, count)
 
 
 def storable(row: Row) -> Row:

@@ -19,6 +19,7 @@ import sqlite3
 from collections.abc import Generator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -31,17 +32,29 @@ from interlock.core.safety import SafetyClass
 from interlock.store import queries
 from interlock.store.chain import BEGINNING, entry_hash
 from interlock.store.migrate import migrate, migrations
-from interlock.store.protocol import Activity, ActivityFilter, ActivityPage, LogEntry, StoreUnavailable, Token
+from interlock.store.protocol import (
+    Activity,
+    ActivityFilter,
+    ActivityPage,
+    ActivityStats,
+    KeptServer,
+    LogEntry,
+    StoreUnavailable,
+    Token,
+)
 from interlock.store.rows import (
     Record,
     Row,
     activity_of,
+    count_of,
     cursor_of,
     entry_of,
     nearest_integer,
     record_of,
     reviewed_of,
     reviewed_row,
+    server_of,
+    server_row,
     storable,
     token_of,
     token_row,
@@ -50,6 +63,9 @@ from interlock.store.writer import GroupWriter, Guard, Job, Limits, Rows
 
 MAX_PAGE = 500
 """The most activities that one page of a list holds."""
+
+MAX_COUNTED = 200_000
+"""The most activities that are counted at once: a fraction of a second, in which nothing else is read."""
 
 PATIENCE = 2.0
 """How many seconds a write waits for another process that is writing."""
@@ -75,19 +91,26 @@ class SqliteStore:
         self._patience = patience
         self._chain = ""
         self._writer: GroupWriter | None = None
+        self._news = asyncio.Event()
+        """Set at the next commit, and replaced by a new one."""
         self._reading = Handle(path, patience, READER_PRAGMAS)
         self._reader = ThreadPoolExecutor(1, "interlock-store-reader")
+
+    @property
+    def ailing(self) -> bool:
+        return self._writer is None or self._writer.ailing
 
     async def start(self) -> None:
         loop = asyncio.get_running_loop()
         self._chain = await loop.run_in_executor(self._reader, prepare, self._path, self._clock, self._patience)
         ledger = SqliteLedger(self._path, self._clock, self._chain, self._patience)
-        self._writer = GroupWriter(ledger, self._clock, self._limits)
+        self._writer = GroupWriter(ledger, self._clock, self._limits, on_commit=self._committed)
 
     async def close(self) -> None:
         writer, self._writer = self._writer, None
         if writer is None:
             return
+        self._committed()  # whoever waits for the next entry hears that there will be none
         loop = asyncio.get_running_loop()
         try:
             await loop.run_in_executor(self._reader, writer.close)
@@ -118,6 +141,27 @@ class SqliteStore:
     async def log_entries(self, after: int, limit: int) -> Sequence[LogEntry]:
         bounds = self._chain, nearest_integer(after), nearest_integer(max(0, limit))
         return [entry_of(row) for row in await self._rows(queries.ENTRIES, bounds)]
+
+    async def next_entries(self, after: int, limit: int) -> Sequence[LogEntry]:
+        while True:
+            news = self._news  # looked at first: what is committed while we read is news
+            if found := await self.log_entries(after, limit):
+                return found
+            await news.wait()
+
+    def _committed(self) -> None:
+        self._news.set()
+        self._news = asyncio.Event()
+
+    async def log_end(self) -> int:
+        ((end,),) = await self._rows(queries.LOG_END, (self._chain,))
+        return end
+
+    async def activity_stats(self, wanted: ActivityFilter, width: Micros) -> ActivityStats:
+        # One more than is counted tells whether there are more.
+        rows = await self._rows(*queries.counting(replace(wanted, cursor=None), width, MAX_COUNTED + 1))
+        counts = tuple(count_of(row, width) for row in rows)
+        return ActivityStats(counts, sum(each.count for each in counts) <= MAX_COUNTED)
 
     async def add_token(self, token: Token, why: Activity) -> None:
         if not await self._write((record_of(why),), Guard(queries.ADD_TOKEN, token_row(token))):
@@ -155,6 +199,16 @@ class SqliteStore:
             put = Rows(queries.DROP_OVERRIDE, (storable((server, tool)),))
         else:
             put = Rows(queries.PUT_OVERRIDE, (storable((server, tool, safety_class.value)),))
+        await self._write((record_of(why),), rows=(put,))
+
+    async def kept_servers(self) -> Mapping[str, KeptServer]:
+        return {server: server_of(*kept) for server, *kept in await self._rows(queries.KEPT_SERVERS, ())}
+
+    async def put_server(self, server: str, kept: KeptServer | None, why: Activity) -> None:
+        if kept is None:
+            put = Rows(queries.DROP_SERVER, (storable((server,)),))
+        else:
+            put = Rows(queries.PUT_SERVER, (server_row(server, kept),))
         await self._write((record_of(why),), rows=(put,))
 
     async def _write(

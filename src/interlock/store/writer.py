@@ -3,9 +3,10 @@
 A commit costs a sync of the disk, however much is in it; so while one batch is being written the next one gathers, and
 thirty-two callers pay for one sync. Order is the order of queueing, for those who wait and for those who do not.
 
-Nothing is lost without a word. Whoever waits hears of a failure at once. Records that nobody waited for are counted;
-from then on everything is refused, until the writer has written down, as an activity of its own and in the log, how
-many records are missing and why. That write is also the test of whether writing works again.
+Nothing is lost without a word. Whoever waits hears of a failure at once. Records that nobody waited for are counted,
+whether they failed or did not even get into the queue; from then on no more of them are taken, until the writer has
+written down, as an activity of its own and in the log, how many records are missing, of which time, and why. Whoever
+waits may still try, behind that activity and in one transaction with it: so the first who can be served is.
 
 This module refuses to know a database, to retry a record, and to queue without bound.
 """
@@ -13,15 +14,18 @@ This module refuses to know a database, to retry a record, and to queue without 
 import asyncio
 import contextlib
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from typing import Protocol
 
 from interlock.clock import Clock
 from interlock.core.lifecycle import CallState
+from interlock.core.model import Micros
 from interlock.store.protocol import Activity, ActivityType, StoreUnavailable, new_id
 from interlock.store.rows import Record, Row, record_of
 
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _CLOSED = "The store is closed."
 _FULL = "The queue of the store is full: the disk is slower than the calls."
 
@@ -72,36 +76,60 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """Records that nobody waited for and that could not be written."""
+    """Records that nobody waited for and that could not be written, and the time of the first and the last of them."""
 
     records: int
+    since: Micros
+    until: Micros
     why: str
 
 
 class GroupWriter:
     """The queue and its thread. Belongs to the event loop that it was made in."""
 
-    def __init__(self, ledger: Ledger, clock: Clock, limits: Limits) -> None:
+    def __init__(
+        self, ledger: Ledger, clock: Clock, limits: Limits, *, on_commit: Callable[[], None] | None = None
+    ) -> None:
+        """`on_commit` is told, in the event loop, of every batch that was written."""
         self._ledger = ledger
         self._clock = clock
         self._limits = limits
+        self._on_commit = on_commit
         self._loop = asyncio.get_running_loop()
         self._changed = threading.Condition()
         self._jobs: list[Job] = []
         self._records = 0
         self._characters = 0
         self._loss: Loss | None = None
+        self._telling: Loss | None = None
+        """The loss that is being written down. What is lost meanwhile is told the next time."""
+        self._failed = False
         self._probing = False
         self._closing = False
         # A daemon, so that a process that fails to close its store can still end.
         self._thread = threading.Thread(target=self._run, name="interlock-store-writer", daemon=True)
         self._thread.start()
 
+    @property
+    def ailing(self) -> bool:
+        """Whether the last batch failed, or records were lost and that is not written down yet."""
+        return self._failed or self._untold is not None
+
+    @property
+    def _untold(self) -> Loss | None:
+        return self._loss or self._telling
+
     def put(self, job: Job) -> None:
         """Queue a job, or raise StoreUnavailable."""
         characters = _characters(job)
         with self._changed:
-            self._refuse(len(job.records), characters)
+            why = self._obstacle(job, characters)
+            if why is not None:
+                self._loss = _sum(self._loss, _loss_of([job], why))
+                if self._loss is not None:
+                    self._probing = True
+                    self._changed.notify()
+                raise StoreUnavailable(why)
             self._jobs.append(job)
             self._records += len(job.records)
             self._characters += characters
@@ -111,22 +139,20 @@ class GroupWriter:
         """Write what is queued, end the thread, and raise if records were lost that nobody has heard of. Blocks."""
         with self._changed:
             self._closing = True
-            self._probing = self._loss is not None
+            self._probing = self._untold is not None
             self._changed.notify()
         self._thread.join()
         if self._loss is not None:
             raise StoreUnavailable(self._loss.why)
 
-    def _refuse(self, records: int, characters: int) -> None:
+    def _obstacle(self, job: Job, characters: int) -> str | None:
+        """Why a job cannot be queued."""
         if self._closing:
-            raise StoreUnavailable(_CLOSED)
-        if self._loss is not None:
-            self._probing = True
-            self._changed.notify()
-            raise StoreUnavailable(self._loss.why)
-        full = self._records + records > self._limits.records
-        if full or self._characters + characters > self._limits.characters:
-            raise StoreUnavailable(_FULL)
+            return _CLOSED
+        if job.waiter is None and self._untold is not None:
+            return self._untold.why
+        full = self._records + len(job.records) > self._limits.records
+        return _FULL if full or self._characters + characters > self._limits.characters else None
 
     def _run(self) -> None:
         while (jobs := self._take()) is not None:
@@ -140,53 +166,86 @@ class GroupWriter:
             if not self._jobs and not self._probing:
                 return None
             jobs, self._jobs, self._probing = self._jobs, [], False
+            self._telling, self._loss = self._loss, None
             return jobs
 
     def _write(self, jobs: Sequence[Job]) -> None:
         try:
-            confession = () if self._loss is None else (self._confession(self._loss),)
+            confession = () if self._telling is None else (self._confession(self._telling),)
             written = self._ledger.commit((*confession, *jobs))[len(confession) :]
         except Exception as problem:
             # Whatever it was, the thread lives on and the callers hear of it.
             why = str(problem) or type(problem).__name__
-            self._done(jobs, self._loss_after(jobs, why))
+            self._done(jobs, why)
             self._wake(jobs, [StoreUnavailable(why) for _ in jobs])
         else:
-            self._done(jobs, None)
-            self._wake(jobs, written)
+            self._done(jobs)
+            self._wake(jobs, written, self._on_commit)
 
     def _confession(self, loss: Loss) -> Job:
         now = self._clock.now()
+        what = "1 activity" if loss.records == 1 else f"{loss.records} activities"
         activity = Activity(
             id=new_id(now),
             at=now,
             type=ActivityType.SYSTEM,
             status=CallState.ERROR,
-            body={"event": "records_lost", "records": loss.records, "why": loss.why},
+            body={
+                "event": "records_lost",
+                "text": f"{what} could not be written between {_iso(loss.since)} and {_iso(loss.until)}.",
+                "records": loss.records,
+                "since": loss.since,
+                "until": loss.until,
+                "why": loss.why,
+            },
         )
         return Job((record_of(activity),))
 
-    def _loss_after(self, jobs: Sequence[Job], why: str) -> Loss | None:
-        unheard = sum(len(job.records) for job in jobs if job.waiter is None)
-        if self._loss is not None:
-            return Loss(self._loss.records + unheard, why)
-        return Loss(unheard, why) if unheard else None
-
-    def _done(self, jobs: Sequence[Job], loss: Loss | None) -> None:
+    def _done(self, jobs: Sequence[Job], why: str | None = None) -> None:
+        """A batch is over. If it failed, so did what was to be told, and what nobody waits for is lost."""
         with self._changed:
             self._records -= sum(len(job.records) for job in jobs)
             self._characters -= sum(map(_characters, jobs))
-            self._loss = loss
+            self._failed = why is not None
+            if why is not None:
+                self._loss = _sum(_sum(self._telling, _loss_of(jobs, why)), self._loss)
+            self._telling = None
 
-    def _wake(self, jobs: Sequence[Job], answers: Sequence[bool | StoreUnavailable]) -> None:
+    def _wake(
+        self,
+        jobs: Sequence[Job],
+        answers: Sequence[bool | StoreUnavailable],
+        on_commit: Callable[[], None] | None = None,
+    ) -> None:
         waiting = [(job.waiter, answer) for job, answer in zip(jobs, answers, strict=True) if job.waiter is not None]
-        if waiting:
+        if waiting or on_commit is not None:
             # A loop that is closed has nobody left who waits.
             with contextlib.suppress(RuntimeError):
-                self._loop.call_soon_threadsafe(_tell, waiting)
+                self._loop.call_soon_threadsafe(_tell, waiting, on_commit)
 
 
-def _tell(waiting: Sequence[tuple[asyncio.Future[bool], bool | StoreUnavailable]]) -> None:
+def _loss_of(jobs: Sequence[Job], why: str) -> Loss | None:
+    """What is lost with jobs that cannot be written: the records that nobody waits for."""
+    times = [record.at for job in jobs if job.waiter is None for record in job.records]
+    return Loss(len(times), min(times), max(times), why) if times else None
+
+
+def _sum(earlier: Loss | None, later: Loss | None) -> Loss | None:
+    if earlier is None or later is None:
+        return earlier or later
+    since, until = min(earlier.since, later.since), max(earlier.until, later.until)
+    return Loss(earlier.records + later.records, since, until, later.why)
+
+
+def _iso(at: Micros) -> str:
+    return (_EPOCH + timedelta(microseconds=at)).isoformat(timespec="milliseconds")
+
+
+def _tell(
+    waiting: Sequence[tuple[asyncio.Future[bool], bool | StoreUnavailable]], on_commit: Callable[[], None] | None
+) -> None:
+    if on_commit is not None:
+        on_commit()
     for waiter, answer in waiting:
         if waiter.done():
             continue  # cancelled: the record stands, only nobody asks for it any more

@@ -2,7 +2,7 @@
 
 from interlock import errors
 from interlock.errors import Reason
-from interlock.receive.identify import Principal
+from interlock.receive.identify import Callers, Principal
 
 READERS = frozenset({"admin", "auditor", "approver"})
 """Everyone but agents: what stands in the record is not for those it is about."""
@@ -15,3 +15,9 @@ def refusal_of(principal: Principal, allowed: frozenset[str]) -> Reason | None:
     if principal.roles & allowed:
         return None
     return errors.FORBIDDEN(role=" or ".join(sorted(allowed)))
+
+
+def may_still_read(callers: Callers, authorization: str | None) -> bool:
+    """Whether a credential that was let in still is: a long answer may outlive it."""
+    principal = callers.identify(authorization)
+    return not isinstance(principal, Reason) and refusal_of(principal, READERS) is None

@@ -1,25 +1,22 @@
 """The record of what happened: listed, filtered, and one by one. Nothing here can change it."""
 
-from dataclasses import dataclass, fields
-from enum import StrEnum
-from typing import Annotated, Any, TypeVar
+from dataclasses import dataclass, fields, replace
+from typing import Annotated, Any
 
 from fastapi import Query, Response
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from interlock import errors
-from interlock.core.lifecycle import CallState
-from interlock.core.model import Json, Micros, OperationType
-from interlock.core.safety import Effect, SafetyClass
-from interlock.store.protocol import Activity, ActivityFilter, ActivityType
+from interlock.core.model import Json
+from interlock.store.protocol import Activity
 from interlock.web import times
 from interlock.web.answers import json_answer
+from interlock.web.filters import ActivityFilters, filter_of
 from interlock.web.parts import Here
 from interlock.web.problems import Refusal
 
 MAX_PAGE = 500
 _SHOWN_AS = {"workspace": "workspace_id"}
-_Word = TypeVar("_Word", bound=StrEnum)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,29 +58,16 @@ class ActivityPage:
     next: str | None
 
 
-class ActivityQuery(BaseModel):
+class ActivityQuery(ActivityFilters):
     """What to list. `type` and `status` may be repeated or separated by commas."""
 
-    model_config = ConfigDict(extra="forbid")
-
-    type: list[str] = Field(default=[], description=f"Any of {', '.join(ActivityType)}.")
-    status: list[str] = Field(default=[], description=f"Any of {', '.join(CallState)}.")
-    server: str | None = None
-    tool: str | None = None
-    caller: str | None = None
-    session_id: str | None = None
-    intent_type: OperationType | None = None
-    safety_class: SafetyClass | None = None
-    verdict: Effect | None = None
-    since: str | None = Field(default=None, description="ISO 8601, or how long ago: 15m, 2h, 7d.")
-    until: str | None = Field(default=None, description="The same; what happened then is left out.")
     limit: int = Field(default=50, ge=1, le=MAX_PAGE)
     cursor: str | None = Field(default=None, description="`next` of the page before.")
 
 
 async def list_activities(query: Annotated[ActivityQuery, Query()], here: Here) -> Response:
     """List activities, newest first."""
-    wanted = _filter(query, here.clock.now())
+    wanted = replace(filter_of(query, here.clock.now()), limit=query.limit, cursor=query.cursor)
     try:
         page = await here.store.list_activities(wanted)
     except ValueError as bad:
@@ -108,36 +92,3 @@ def shown(activity: Activity) -> dict[str, Json]:
     }
     columns["at"] = times.iso(activity.at)
     return columns | {name: value for name, value in activity.body.items() if name not in columns}
-
-
-def _filter(query: ActivityQuery, now: Micros) -> ActivityFilter:
-    return ActivityFilter(
-        types=_words("type", query.type, ActivityType),
-        statuses=_words("status", query.status, CallState),
-        server=query.server,
-        tool=query.tool,
-        caller=query.caller,
-        session_id=query.session_id,
-        intent_type=query.intent_type,
-        safety_class=query.safety_class,
-        verdict=query.verdict,
-        since=_time("since", query.since, now),
-        until=_time("until", query.until, now),
-        limit=query.limit,
-        cursor=query.cursor,
-    )
-
-
-def _words(field: str, given: list[str], known: type[_Word]) -> tuple[_Word, ...]:
-    words = [word.strip() for each in given for word in each.split(",")]
-    by_word = {each.value: each for each in known}
-    if any(word not in by_word for word in words):
-        raise Refusal(errors.BAD_FIELDS(problems=f"{field}: each word must be one of {', '.join(by_word)}"))
-    return tuple(by_word[word] for word in words)
-
-
-def _time(field: str, text: str | None, now: Micros) -> Micros | None:
-    try:
-        return None if text is None else times.past_of(text, now)
-    except ValueError as bad:
-        raise Refusal(errors.BAD_FIELDS(problems=f"{field}: {bad}")) from None

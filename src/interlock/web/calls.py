@@ -88,7 +88,7 @@ def _call(server: str, tool: str, wanted: WantedCall, here: Parts) -> Call:
     variant = Variant.DIRECT
     if wanted.variant is not None and wanted.entry != "run-tool":
         variant = _VARIANTS[wanted.variant]
-    caller = Caller(OPERATOR_AGENT, here.workspace)
+    caller = Caller(OPERATOR_AGENT, here.workspaces.default)
     declaration = _declaration(wanted, variant)
     return call_of(caller, server_id(here.pipeline.book, server), tool, wanted.arguments, variant, declaration)
 

@@ -14,10 +14,13 @@ from interlock.clock import Clock
 from interlock.core.drift import Review
 from interlock.core.health import Upstreams
 from interlock.core.model import Json
+from interlock.core.roster import Roster
 from interlock.pipeline import Pipeline
 from interlock.receive.edge import Edge
 from interlock.receive.identify import Callers, Principal
+from interlock.receive.workspaces import Workspaces
 from interlock.store.protocol import Store
+from interlock.web.feed import Feed
 from interlock.web.metrics import Metrics
 
 PRINCIPAL_KEY = "interlock.principal"
@@ -35,12 +38,15 @@ class Parts:
     edge: Edge
     upstreams: Upstreams
     metrics: Metrics
-    workspace: str | None
-    """The default workspace."""
+    workspaces: Workspaces
     settings: Mapping[str, Json]
     """What `GET /settings` shows."""
     drift: Review
     """The operator's word about tools."""
+    feed: Feed
+    """What readers of the event stream are told."""
+    roster: Roster
+    """Which servers there are."""
 
 
 def parts_of(request: Request) -> Parts:

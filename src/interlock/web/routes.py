@@ -10,6 +10,7 @@ from http import HTTPStatus
 from typing import Any
 
 from fastapi import FastAPI, Request, Response
+from fastapi.responses import JSONResponse
 from fastapi.telemetry import TelemetryConfig
 from pydantic import TypeAdapter
 from starlette.convertors import Convertor, register_url_convertor
@@ -17,9 +18,21 @@ from starlette.types import ASGIApp
 
 from interlock import __version__
 from interlock.errors import ANSWERS, Code
-from interlock.web import PREFIX, activity, calls, review, servers, settings, tokens, tools
+from interlock.web import (
+    PREFIX,
+    activity,
+    calls,
+    events,
+    export,
+    review,
+    servers,
+    settings,
+    stats,
+    tokens,
+    tools,
+)
 from interlock.web.access import ADMINS, READERS
-from interlock.web.answers import json_answer
+from interlock.web.answers import JSON, json_answer
 from interlock.web.door import Door, GuardedRoute
 from interlock.web.parts import Parts
 from interlock.web.problems import HANDLED, PROBLEM_JSON, Problem, answer_to
@@ -44,7 +57,10 @@ register_url_convertor(_ANYTHING, _AnythingConvertor())
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """One line of the list. `answer` is the shape of the answer; `refusals` are the codes beyond those all share."""
+    """One line of the list. `answer` is the shape of the answer, None when it is no JSON.
+
+    `refusals` are the codes beyond those all share.
+    """
 
     method: str
     path: str
@@ -53,6 +69,8 @@ class Route:
     answer: Any
     refusals: tuple[Code, ...] = ()
     status: int = 200
+    media: tuple[str, ...] = (JSON,)
+    """What the answer comes as. Only JSON has a shape; anything else is described as text."""
 
 
 async def get_openapi(request: Request) -> Response:
@@ -65,11 +83,16 @@ _ELSEWHERE = (Code.NOT_FOUND, Code.SELF_APPROVAL, Code.ALREADY_RESOLVED, Code.BU
 _OF_THE_PATH = tuple(code for code in Code if code not in _ELSEWHERE)
 """What a call may be refused with: nearly everything."""
 
+_EXPORTED = (export.JSON_LINES, export.CSV)
 _TOOL = "/tools/{server}/{tool:anything}"
 
 ROUTES: tuple[Route, ...] = (
     Route("GET", "/activity", READERS, activity.list_activities, activity.ActivityPage, (_BAD,)),
+    # Before the route of one activity, which would take the word for an id.
+    Route("GET", "/activity/export", READERS, export.export_activities, None, (_BAD,), media=_EXPORTED),
+    Route("GET", "/activity/stats", READERS, stats.get_stats, stats.Stats, (_BAD,)),
     Route("GET", "/activity/{activity_id}", READERS, activity.get_activity, activity.ShownActivity, (_MISSING,)),
+    Route("GET", "/events", READERS, events.stream_events, None, (_BAD,), media=(events.EVENT_STREAM,)),
     Route("GET", "/tools", READERS, tools.list_tools, tools.ToolList, (_BAD,)),
     # Before the route of one tool, which would take the last word for a part of the name.
     Route("GET", f"{_TOOL}/diff", READERS, review.get_difference, review.ShownDifference, (_MISSING,)),
@@ -79,6 +102,11 @@ ROUTES: tuple[Route, ...] = (
     Route("POST", f"{_TOOL}/override", ADMINS, review.override_tool, review.Overridden, (_BAD, _MISSING)),
     Route("GET", "/servers", READERS, servers.list_servers, servers.ServerList),
     Route("GET", "/servers/{server}", READERS, servers.get_server, servers.ShownServer, (_MISSING,)),
+    Route("POST", "/servers", ADMINS, servers.add_server, servers.AddedServer, (_BAD,), 201),
+    Route("DELETE", "/servers/{server}", ADMINS, servers.remove_server, servers.RemovedServer, (_MISSING,)),
+    Route("POST", "/servers/{server}/enable", ADMINS, servers.enable_server, servers.ShownServer, (_MISSING,)),
+    Route("POST", "/servers/{server}/disable", ADMINS, servers.disable_server, servers.ShownServer, (_MISSING,)),
+    Route("POST", "/servers/{server}/restart", ADMINS, servers.restart_server, servers.ShownServer, (_MISSING,)),
     Route("GET", "/servers/{server}/logs", READERS, servers.get_server_logs, servers.LogLines, (_BAD, _MISSING)),
     Route("POST", "/servers/{server}/trust", ADMINS, review.trust_server, review.Trusted, (_BAD, _MISSING, _DOWN)),
     Route("GET", "/tokens", ADMINS, tokens.list_tokens, tokens.TokenList),
@@ -126,7 +154,8 @@ def _guarded(route: Route) -> GuardedRoute:
         status_code=route.status,
         operation_id=route.serve.__name__,
         tags=[route.path.split("/")[1].partition(".")[0]],
-        responses=_refusals(route),
+        responses={**_refusals(route), **_texts(route)},
+        response_class=Response if route.answer is None else JSONResponse,
         openapi_extra={"x-roles": sorted(route.roles)},
     )
 
@@ -143,6 +172,14 @@ def _refusals(route: Route) -> dict[int | str, dict[str, Any]]:
     told = {status: f"{HTTPStatus(status).phrase}: {', '.join(codes)}." for status, codes in by_status.items()}
     described: dict[int | str, dict[str, Any]] = {status: _refusal(text) for status, text in sorted(told.items())}
     return described | {"default": _refusal("Any other refusal.")}
+
+
+def _texts(route: Route) -> dict[int | str, dict[str, Any]]:
+    """How an answer that is no JSON is described."""
+    if route.answer is not None:
+        return {}
+    content = {media: {"schema": {"type": "string"}} for media in route.media}
+    return {route.status: {"description": "Successful Response", "content": content}}
 
 
 def _refusal(description: str) -> dict[str, Any]:

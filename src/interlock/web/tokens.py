@@ -5,7 +5,7 @@ away, and who made a token is written down whatever owner it is given. Each chan
 and it counts before it is answered.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass
 from typing import Literal
 
@@ -104,7 +104,7 @@ async def create_token(wanted: WantedToken, here: Here, who: Who) -> Response:
     """Issue a token. Its text is in the answer and never shown again."""
     now = here.clock.now()
     async with here.callers.changes:
-        refused = _refusal(wanted, who.name, await here.store.list_tokens())
+        refused = _refusal(wanted, who.name, await here.store.list_tokens(), here.workspaces.names)
         if refused is not None:
             raise Refusal(refused)
         expires_at = _expiry(wanted, now)
@@ -134,7 +134,7 @@ async def revoke_token(token_id: str, here: Here, who: Who) -> Response:
 # What may be issued ---------------------------------------------------------------------------------------------
 
 
-def _refusal(wanted: WantedToken, by: str, known: Sequence[Token]) -> Reason | None:
+def _refusal(wanted: WantedToken, by: str, known: Sequence[Token], workspaces: Collection[str]) -> Reason | None:
     """Why this token may not exist next to the known ones; None when it may."""
     if wanted.name in RESERVED_NAMES:
         return errors.NAME_RESERVED(name=wanted.name)
@@ -146,6 +146,10 @@ def _refusal(wanted: WantedToken, by: str, known: Sequence[Token]) -> Reason | N
     if wanted.owner is not None and wanted.owner not in principals:
         suggestion = nearest(wanted.owner, sorted(principals))
         return errors.BAD_FIELDS(problems=f"owner: there is no principal of this name.{suggestion}")
+    if wanted.workspace_id is not None and wanted.workspace_id not in workspaces:
+        # In a workspace that does not exist no rule for one would hold.
+        suggestion = nearest(wanted.workspace_id, sorted(workspaces))
+        return errors.BAD_FIELDS(problems=f"workspace_id: there is no such workspace.{suggestion}")
     return _pattern_problem("servers", wanted.servers) or _pattern_problem("tools", wanted.tools)
 
 

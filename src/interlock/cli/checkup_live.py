@@ -1,0 +1,68 @@
+"""What `interlock doctor` asks the gateway: how its servers, tools and tokens are.
+
+A gateway that runs is asked as it is; if none runs, one is started for the occasion, with its servers.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from interlock.cli.checkup import FAIL, OK, WARN, Check
+from interlock.cli.gateway import Api
+from interlock.cli.render import counted
+
+SOON = 7 * 86_400_000_000
+"""A token that expires within this time is about to."""
+_SHOWN = 5
+_OPERATOR = "operator"
+
+
+async def live_checks(api: Api, now: int) -> list[Check]:
+    """The checks that need a gateway."""
+    servers = (await api.get("servers"))["items"]
+    unknown = (await api.get("tools", safety_class="unknown"))["items"]
+    tokens = (await api.get("tokens"))["items"]
+    return [servers_check(servers), tools_check(unknown), tokens_check(tokens, now)]
+
+
+def unchecked(why: str) -> list[Check]:
+    """The same checks when no gateway can be asked."""
+    return [Check(name, WARN, f"Not checked: {why}", "See above.") for name in ("servers", "tools", "tokens")]
+
+
+def servers_check(servers: Sequence[Mapping[str, Any]]) -> Check:
+    wanted = [each for each in servers if each["enabled"] or each["health"] == "down"]
+    failing = [each for each in wanted if each["health"] != "ready"]
+    if not failing:
+        tools = sum(each["tools"] for each in wanted)
+        return Check("servers", OK, f"{counted(len(wanted), 'server')} ready, with {counted(tools, 'tool')}.")
+    told = "; ".join(
+        f"{each['id']} is {each['health']}: {each['problem'] or 'no reason yet'}" for each in failing[:_SHOWN]
+    )
+    return Check("servers", FAIL, told, f"`interlock server logs {failing[0]['id']}` shows what it wrote.")
+
+
+def tools_check(unknown: Sequence[Mapping[str, Any]]) -> Check:
+    if not unknown:
+        return Check("tools", OK, "Every tool has a class.")
+    names = ", ".join(each["name"] for each in unknown[:_SHOWN])
+    told = f"{counted(len(unknown), 'tool')} of unknown class would be held or denied: {names}"
+    fix = f"Set a class: `interlock tool override {unknown[0]['name']} CLASS`, or trust the server's annotations."
+    return Check("tools", WARN, told + (", …" if len(unknown) > _SHOWN else "."), fix)
+
+
+def tokens_check(tokens: Sequence[Mapping[str, Any]], now: int) -> Check:
+    from interlock.web.times import time_of
+
+    alive = [each for each in tokens if each["revoked_at"] is None]
+    ends = {each["id"]: time_of(each["expires_at"]) for each in alive if each["expires_at"] is not None}
+    problems = [f"'{each['name']}' has expired" for each in alive if ends.get(each["id"], now + 1) <= now]
+    problems += [f"'{each['name']}' expires soon" for each in alive if now < ends.get(each["id"], 0) <= now + SOON]
+    problems += [f"'{each['name']}' is an admin for ever" for each in alive if _is_admin_for_ever(each)]
+    if problems:
+        fix = "`interlock token list` shows them; revoke what nobody needs and make new ones with --ttl."
+        return Check("tokens", WARN, "; ".join(problems[:_SHOWN]), fix)
+    return Check("tokens", OK, f"{counted(len(alive), 'token')} in use, none about to expire.")
+
+
+def _is_admin_for_ever(token: Mapping[str, Any]) -> bool:
+    return "admin" in token["roles"] and token["expires_at"] is None and token["name"] != _OPERATOR

@@ -1,0 +1,101 @@
+"""`interlock activity export`: the record as JSON lines or CSV, to stdout or into a file.
+
+A file is there only when it is whole: it is written under another name and renamed at the end. On a terminal what
+agents and servers wrote is made visible, as everywhere; a file or a pipe gets the bytes as they are.
+"""
+
+import contextlib
+import os
+import sys
+from collections.abc import Callable, Generator
+from pathlib import Path
+
+from interlock import errors
+from interlock.cli.command import Options, Values, Verb
+from interlock.cli.filters import add_filters, query_of
+from interlock.cli.gateway import Api, through_gateway
+from interlock.cli.inputs import bad
+from interlock.cli.render import print_text, write
+from interlock.errors import Exit, InterlockError
+from interlock.receive.reach import Unreachable
+
+Put = Callable[[bytes], object]
+
+
+def _options(parser: Options) -> None:
+    parser.add_argument("-o", "--output", metavar="FILE", help="where to write it (default: stdout)")
+    parser.add_argument("--format", choices=("jsonl", "csv"), default="jsonl", help="default: jsonl")
+    add_filters(parser)
+
+
+def _export(values: Values) -> Exit:
+    query = {"format": values.format, **query_of(values)}
+
+    async def work(api: Api) -> Exit:
+        with _output(values.output) as put:
+            async with api.stream("activity", "export", query=query) as response:
+                try:
+                    async for piece in response.pieces:
+                        put(piece)
+                except Unreachable:
+                    raise InterlockError(errors.EXPORT_BROKEN()) from None
+        return Exit.OK
+
+    return through_gateway(values, work)
+
+
+@contextlib.contextmanager
+def _output(file: str | None) -> Generator[Put]:
+    if file is None:
+        with _stdout() as put:
+            yield put
+        return
+    part = Path(f"{file}.part")
+    try:
+        part.unlink(missing_ok=True)
+        with open(os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb") as opened:
+            yield opened.write
+        part.replace(file)
+    except OSError as failed:
+        raise bad(f"{file}: cannot be written: {failed.strerror}", "Choose another file with -o.") from None
+    finally:
+        with contextlib.suppress(OSError):
+            part.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def _stdout() -> Generator[Put]:
+    """Whole lines, so that no character is cut in two."""
+    begun = bytearray()
+
+    def put(piece: bytes) -> None:
+        nonlocal begun
+        lines, newline, rest = (begun + piece).rpartition(b"\n")
+        _show(bytes(lines + newline))
+        begun = rest
+
+    yield put
+    _show(bytes(begun))
+
+
+def _show(text: bytes) -> None:
+    if not text:
+        return
+    told = text.decode("utf-8", "backslashreplace")
+    if sys.stdout.isatty():
+        print_text(told)
+    else:
+        write(told)
+
+
+VERB = Verb(
+    "export",
+    "Export the record as JSON lines or CSV, newest first.",
+    _options,
+    _export,
+    (
+        "interlock activity export -o activity.jsonl",
+        "interlock activity export --format csv --since 30d -o activity.csv",
+        "interlock activity export --status blocked > blocked.jsonl",
+    ),
+)

@@ -1,0 +1,159 @@
+"""The sentences for requests that cannot be served as they are: configuration, REST, the command line.
+
+What was sent is not repeated in them unless it is a name: it may be a secret in the wrong place.
+"""
+
+from interlock.errors.codes import Code
+from interlock.errors.reason import Message
+
+# Requests -------------------------------------------------------------------------------------------------------
+BAD_REQUEST = Message(Code.BAD_REQUEST, "{problem}", "{fix}")
+CONFIG_INVALID = Message(
+    Code.BAD_REQUEST,
+    "{problems}",
+    "Mend the configuration; `interlock config validate` checks it again. Nothing was started.",
+)
+UNAUTHENTICATED = Message(
+    Code.UNAUTHENTICATED,
+    "{problem}",
+    "Send a valid token: `interlock token create` makes one.",
+)
+FORBIDDEN = Message(
+    Code.FORBIDDEN,
+    "This needs the role {role}.",
+    "Use a token with that role.",
+)
+LINE_TOO_LONG = Message(
+    Code.BAD_REQUEST,
+    "A line is longer than {limit} bytes.",
+    "Send less at once; nothing of it was looked at.",
+)
+ID_IN_USE = Message(
+    Code.BAD_REQUEST,
+    "The id {id} belongs to a request that is still under way.",
+    "Give every request an id of its own.",
+)
+TOKEN_UNUSABLE = Message(
+    Code.BAD_REQUEST,
+    "INTERLOCK_TOKEN holds something that is no token.",
+    "Set it to the text that `interlock token create` printed, or unset it.",
+)
+NOT_FOUND = Message(Code.NOT_FOUND, "{what} not found.{suggestion}", "List what there is and use its exact name.")
+AMBIGUOUS_URI = Message(
+    Code.BAD_REQUEST,
+    "'{uri}' is not listed by exactly one server.",
+    "Say which server is meant: {forms}.",
+)
+NOT_OFFERED = Message(
+    Code.BAD_REQUEST,
+    "Server '{server}' does not offer {what}.",
+    "Do without it, or ask another server.",
+)
+STALE_CURSOR = Message(
+    Code.BAD_REQUEST,
+    "The cursor does not belong to this list as it is now.",
+    "Begin again without a cursor.",
+)
+TOO_MANY_WATCHED = Message(
+    Code.QUOTA,
+    "This client watches {limit} resources already.",
+    "Unsubscribe from one that is not needed.",
+)
+BAD_PARAMS = Message(
+    Code.BAD_REQUEST,
+    "{problem}.",
+    "Send the params that the protocol has for {method}.",
+)
+
+# REST -----------------------------------------------------------------------------------------------------------
+REST_NEEDS_TOKEN = Message(
+    Code.UNAUTHENTICATED,
+    "REST always needs a token, also on this machine.",
+    "Send `Authorization: Bearer il_…`; `interlock token create` makes one.",
+)
+BAD_FIELDS = Message(
+    Code.BAD_REQUEST,
+    "{problems}",
+    "Correct it and ask again; GET /api/v1/openapi.json describes every field.",
+)
+BODY_NOT_JSON = Message(
+    Code.BAD_REQUEST,
+    "{problem}",
+    "Send one JSON object with `Content-Type: application/json`, each key once.",
+)
+BODY_REFUSED = Message(Code.BAD_REQUEST, "{problem}", "Send a shorter body, in one go.")
+METHOD_NOT_ALLOWED = Message(Code.BAD_REQUEST, "{method} is not possible here.", "Use {allowed}.")
+STORE_UNREACHABLE = Message(
+    Code.AUDIT_UNAVAILABLE,
+    "The store cannot be read or written now.",
+    "Nothing was changed. The operator must free or repair the store.",
+)
+EXPORT_BROKEN = Message(
+    Code.AUDIT_UNAVAILABLE,
+    "The export is not whole: the store could not be read any further.",
+    "Export again, or a shorter time with since and until.",
+)
+NAME_RESERVED = Message(
+    Code.BAD_REQUEST,
+    "The name '{name}' is reserved for Interlock itself.",
+    "Choose another name for the token.",
+)
+OTHER_KIND = Message(
+    Code.BAD_REQUEST,
+    "'{name}' is known as {known}, so a token of it cannot be {given}.",
+    "One principal has one kind: set kind to {known}, or choose another name.",
+)
+TOKEN_REVOKED_BEFORE = Message(
+    Code.NOT_FOUND,
+    "Token '{id}' was revoked before, at {at}.",
+    "Nothing is left to do.",
+)
+CHANGED_AGAIN = Message(
+    Code.STALE_APPROVAL,
+    "Tool '{tool}' is no longer what was looked at, so nothing was trusted.",
+    "Look at it again with `interlock tool diff {tool}`.",
+)
+OVERRIDE_IN_FILE = Message(
+    Code.BAD_REQUEST,
+    "The class of '{tool}' is set in the configuration file, under `overrides`.",
+    "Change it there: what the file says wins.",
+)
+SERVER_EXISTS = Message(
+    Code.BAD_REQUEST,
+    "There is a server '{id}' already, {where}.",
+    "Choose another id, or remove that one first.",
+)
+SERVER_IN_FILE = Message(
+    Code.BAD_REQUEST,
+    "Server '{id}' stands in the configuration file, which Interlock never writes.",
+    "Remove it there, or switch it off: `interlock server disable {id}`.",
+)
+SERVER_OFF = Message(
+    Code.BAD_REQUEST,
+    "Server '{id}' is switched off.",
+    "Switch it on: `interlock server enable {id}`.",
+)
+SERVER_UNFIT = Message(
+    Code.BAD_REQUEST,
+    "Server '{id}' does not fit the configuration file any more: {problem}",
+    "Remove it and add it anew: `interlock server remove {id}`.",
+)
+SECRET_IN_PLAIN = Message(
+    Code.BAD_REQUEST,
+    "{places}: this looks like a secret, and secrets are kept by reference only.",
+    "Put it into a variable of the gateway's environment and write ${{env:NAME}} in env or headers, or ${{file:PATH}}.",
+)
+BUDGET_EXHAUSTED = Message(
+    Code.BUDGET_EXHAUSTED,
+    "The budget of {limit} calls is used up.",
+    "Raise max_calls or probe fewer tools.",
+)
+
+
+SHELL_FIXES: dict[Code, str] = {
+    Code.UNKNOWN_TOOL: "`interlock tool list` shows the names.",
+    Code.INVALID_ARGUMENTS: "Correct the arguments; `interlock tool show {tool}` shows the schema.",
+    Code.SERVER_MISMATCH: "Use `interlock call tool-destructive`.",
+    Code.JUSTIFICATION_REQUIRED: "Add --reason with one or two sentences for the reviewer.",
+}
+"""What to do next at a shell, for the codes of a call whose fix is written for agents."""

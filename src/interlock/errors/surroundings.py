@@ -1,0 +1,84 @@
+"""The sentences about what a gateway works with: its servers, its data folder, its record, other processes.
+
+Each says whether something may have been sent, because that decides what a person does next.
+"""
+
+from interlock.errors.codes import Code
+from interlock.errors.reason import Message
+
+# Upstreams and the record ---------------------------------------------------------------------------------------
+UPSTREAM_DOWN = Message(
+    Code.UPSTREAM_DOWN,
+    "Server '{server}' is not reachable: {problem}",
+    "Nothing was sent. `interlock server logs {server}` shows why.",
+)
+UNRESOLVED = Message(
+    Code.UPSTREAM_DOWN,
+    "{problem}. Give it to the gateway, then `interlock server restart {server}`.",
+    "Give it to the gateway, then `interlock server restart {server}`.",
+)
+UPSTREAM_LOST = Message(
+    Code.UPSTREAM_DOWN,
+    "Server '{server}' was lost during the call: {problem}",
+    "The call may have had its effect: check before repeating it.",
+)
+BAD_ANSWER = Message(
+    Code.UPSTREAM_DOWN,
+    "The server's answer to {method} is not in the form of one.",
+    "Tell the operator; `interlock activity show` has what it sent.",
+)
+GATEWAY_GONE = Message(
+    Code.UPSTREAM_DOWN,
+    "The gateway does not answer: {problem}",
+    "`interlock status` shows whether it runs; a call that was under way may have had its effect.",
+)
+FOLDER_BUSY = Message(
+    Code.UPSTREAM_DOWN,
+    "Another interlock command works in {folder} and does not finish.",
+    "Wait for it or end it, or choose another folder with --data-dir.",
+)
+GATEWAY_RUNS = Message(
+    Code.BAD_REQUEST,
+    "A gateway works in {folder} already and listens on {address}.",
+    "Connect to that one, or choose another folder with --data-dir.",
+)
+GATEWAY_LOST = Message(
+    Code.INDETERMINATE,
+    "The gateway went away while the request was under way.",
+    "A call may have had its effect: check before repeating it. Interlock never sends it again by itself.",
+)
+GATEWAY_NOT_REACHED = Message(
+    Code.UPSTREAM_DOWN,
+    "The gateway cannot be reached: {problem}.",
+    "Nothing was sent. `interlock status` shows whether a gateway runs.",
+)
+NOT_RUNNING = Message(
+    Code.UPSTREAM_DOWN,
+    "No gateway runs on {folder}.{also}",
+    "Start one with `interlock serve`.",
+)
+NO_CREDENTIAL = Message(
+    Code.UNAUTHENTICATED,
+    "The operator's credential in {folder} is missing or cannot be read.",
+    "End the gateway that runs there and start it again: it makes a new one.",
+)
+STORE_UNUSABLE = Message(
+    Code.AUDIT_UNAVAILABLE,
+    "The database in {folder} cannot be used: {problem}",
+    "Nothing was started. Repair or restore it, or choose another folder with --data-dir.",
+)
+UPSTREAM_TIMEOUT = Message(
+    Code.UPSTREAM_TIMEOUT,
+    "Server '{server}' did not answer within {seconds} s.",
+    "The call may have had its effect: check before repeating it.",
+)
+AUDIT_UNAVAILABLE = Message(
+    Code.AUDIT_UNAVAILABLE,
+    "The activity record cannot be written, so the call was refused.",
+    "Nothing was sent. The operator must free or repair the store.",
+)
+INDETERMINATE = Message(
+    Code.INDETERMINATE,
+    "The call was sent but its outcome is not known.",
+    "Check the effect on the server; Interlock never sends it again by itself.",
+)

@@ -1,0 +1,75 @@
+"""What a client hears of a request before its answer: progress, and the log messages that it asked for.
+
+Progress is told to whoever gave a token, under that token. A log message is told to the client in whose call it came,
+if that client asked for messages of this level: since 2026-07-28 with each request, before that once for its session.
+Whoever asked for nothing hears nothing, and costs nothing. Messages that came outside of any call may be about somebody
+else's, so they never get here.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, cast
+
+import msgspec
+
+from interlock.core.model import Json, JsonObject
+from interlock.pipeline import LOG_MESSAGE, Notification
+from interlock.receive import replies
+
+LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
+"""The levels of log messages, the least grave first."""
+_LEVEL_KEY = "io.modelcontextprotocol/logLevel"
+
+Tell = Callable[[bytes], None]
+"""Sends a message to the client before the answer."""
+
+
+class _Message(msgspec.Struct):
+    level: str = ""
+
+
+_MESSAGE = msgspec.json.Decoder(_Message)
+
+
+def level_of(value: Json) -> str | None:
+    """A level that a client asked for; None when it is none."""
+    return value if isinstance(value, str) and value in LEVELS else None
+
+
+@dataclass(frozen=True, slots=True)
+class Overheard:
+    """What the client of one request wants to hear: who passes it on, and the level of log messages, if any."""
+
+    listener: Callable[[Notification], None] | None = None
+    level: str | None = None
+
+
+def wanted_of(params: JsonObject, tell: Tell, session_level: str | None, *, modern: bool) -> Overheard:
+    """What the client of a request with these params wants to hear."""
+    given = params.get("_meta")
+    meta = cast("dict[str, Any]", given) if isinstance(given, dict) else {}
+    token = meta.get("progressToken")
+    if isinstance(token, bool) or not isinstance(token, str | int):
+        token = None
+    level = level_of(meta.get(_LEVEL_KEY)) if modern else session_level
+    if token is None and level is None:
+        return Overheard()
+
+    def pass_on(heard: Notification) -> None:
+        if heard.method == LOG_MESSAGE:
+            if level is not None and _is_grave(heard, level):
+                tell(replies.notification(heard.method, heard.params))
+        elif token is not None:
+            members = msgspec.json.decode(heard.params or b"{}", type=dict[str, msgspec.Raw])
+            members["progressToken"] = msgspec.Raw(msgspec.json.encode(token))
+            tell(replies.notification(heard.method, msgspec.json.encode(members)))
+
+    return Overheard(pass_on, level)
+
+
+def _is_grave(heard: Notification, level: str) -> bool:
+    try:
+        said = _MESSAGE.decode(heard.params)
+    except msgspec.MsgspecError:
+        return False
+    return said.level in LEVELS and LEVELS.index(said.level) >= LEVELS.index(level)

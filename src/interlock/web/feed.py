@@ -1,0 +1,265 @@
+"""The live side of the event stream: what was just written to the log, and how servers are doing, told to all readers.
+
+There is one follower of the log for all readers, and it only runs while there are any. Each reader has a bounded queue.
+A reader is told where the live part begins for it, so that what came before can be read from the store: what happened
+is told once, by the one or by the other. A reader that does not keep up is cut off and can resume from the store;
+nobody waits for it, and no memory grows with it.
+
+This module refuses to know HTTP and who may read.
+"""
+
+import asyncio
+import contextlib
+from collections import deque
+from collections.abc import AsyncGenerator, Collection
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+import msgspec
+
+from interlock.core.health import UpstreamState
+from interlock.core.lifecycle import CALL, CallState
+from interlock.store.protocol import ActivityType, LogEntry, Store, StoreUnavailable
+from interlock.web import times
+from interlock.web.answers import encoded
+from interlock.web.shown import shown_server
+
+MAX_WAITING = 1_000
+"""How many events may wait for one reader before it is cut off."""
+PAGE = 20
+"""How many entries are read at once. An entry may hold a call's arguments, so these are few."""
+_PAUSE = 1.0
+"""How many seconds to wait before a store that cannot be read is asked again."""
+
+
+class Topic(StrEnum):
+    """What a reader can ask for."""
+
+    ACTIVITY = "activity"
+    SERVER = "server"
+    TOOL = "tool"
+
+
+_TOPICS: dict[str, Topic] = {
+    ActivityType.TOOL_CALL: Topic.ACTIVITY,
+    ActivityType.POLICY_DECISION: Topic.ACTIVITY,
+    ActivityType.TOOL_CHANGE: Topic.TOOL,
+    ActivityType.SERVER_CHANGE: Topic.SERVER,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Something to tell. `number` is its place in the log; what was never in the log has none."""
+
+    topic: Topic
+    name: str
+    told: bytes
+    number: int | None = None
+
+    @property
+    def text(self) -> bytes:
+        """The event as it stands in the stream."""
+        number = b"" if self.number is None else b"id: %d\n" % self.number
+        return number + b"event: %s\ndata: %s\n\n" % (self.name.encode(), self.told)
+
+
+class Reader:
+    """One reader of the feed: what waits for it, from `live` on. What is before that is in the store."""
+
+    def __init__(self, topics: Collection[Topic], after: int, live: int) -> None:
+        self.topics = topics
+        self.after = after
+        self.live = live
+        self.flooded = asyncio.Event()
+        """Set when more waited for this reader than may: it is told so and cut off."""
+        self._waiting: deque[Event] = deque()
+        self._news = asyncio.Event()
+        self._ended = False
+
+    def wants(self, event: Event) -> bool:
+        return event.topic in self.topics
+
+    def put(self, event: Event) -> None:
+        """Let an event wait for the reader; never waits itself."""
+        told_before = event.number is not None and event.number <= max(self.after, self.live)
+        if told_before or not self.wants(event) or self.flooded.is_set():
+            return
+        if len(self._waiting) >= MAX_WAITING:
+            self._waiting.clear()
+            self.flooded.set()
+        else:
+            self._waiting.append(event)
+        self._news.set()
+
+    def end(self) -> None:
+        self._ended = True
+        self._news.set()
+
+    @property
+    def over(self) -> bool:
+        """Whether nothing more will come for this reader."""
+        return self._ended or self.flooded.is_set()
+
+    async def next(self, seconds: float) -> Event | None:
+        """The next event; None when there is none within so many seconds, or never again."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                while not self._waiting and not self.over:
+                    self._news.clear()
+                    await self._news.wait()
+        return self._waiting.popleft() if self._waiting and not self.over else None
+
+
+class Feed:
+    """Follows the log for all readers. `running` has to be entered before anybody can join."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self.readers: set[Reader] = set()
+        self._wanted = asyncio.Event()
+        self._joining = asyncio.Lock()
+        self._position = 0
+        """The number of the last entry that was told."""
+
+    @contextlib.asynccontextmanager
+    async def running(self) -> AsyncGenerator[None]:
+        async with asyncio.TaskGroup() as group:
+            follower = group.create_task(self._follow())
+            try:
+                yield
+            finally:
+                self.end()
+                follower.cancel()
+
+    def end(self) -> None:
+        """End all readers: whoever only listens would keep the gateway from stopping."""
+        for reader in self.readers:
+            reader.end()
+
+    async def join(self, topics: Collection[Topic], after: int | None) -> Reader | None:
+        """A reader that goes on after an entry, or begins now; None when the log has not come that far."""
+        async with self._joining:
+            end = await self._store.log_end()
+            if after is not None and after > end:
+                return None
+            if not self.readers:
+                # Nobody was told anything meanwhile, so there is nothing to catch up with.
+                self._position = max(self._position, end)
+            reader = Reader(topics, end if after is None else after, self._position)
+            self.readers.add(reader)
+            self._wanted.set()
+        return reader
+
+    def leave(self, reader: Reader) -> None:
+        self.readers.discard(reader)
+        if not self.readers:
+            self._wanted.clear()
+
+    async def replay(self, reader: Reader) -> AsyncGenerator[Event]:
+        """What the reader has missed, up to where the live part begins for it."""
+        after = reader.after
+        while after < reader.live:
+            entries = await self._store.log_entries(after, min(PAGE, reader.live - after))
+            if not entries:
+                return
+            for event in _events(entries):
+                if reader.wants(event):
+                    yield event
+            after = entries[-1].seq
+
+    def health(self, state: UpstreamState) -> None:
+        """Tell how a server is doing now."""
+        self._tell(health_event(state))
+
+    def _tell(self, event: Event) -> None:
+        for reader in self.readers:
+            reader.put(event)
+
+    async def _follow(self) -> None:
+        while True:
+            await self._wanted.wait()
+            try:
+                entries = await self._store.next_entries(self._position, PAGE)
+                for event in _events(entries):
+                    self._tell(event)
+                self._position = max(self._position, entries[-1].seq)
+            except Exception as failed:  # of the store, or a defect of ours: those who listen are no reason to stop
+                if not isinstance(failed, StoreUnavailable):
+                    context = {"message": "the log could not be followed", "exception": failed}
+                    asyncio.get_running_loop().call_exception_handler(context)
+                self.end()  # they come again and resume; to wait in silence would look like nothing happens
+                await asyncio.sleep(_PAUSE)
+
+
+def health_event(state: UpstreamState) -> Event:
+    """How a server is doing, as an event."""
+    name = f"{Topic.SERVER}.{state.health}"
+    return Event(Topic.SERVER, name, encoded({"event": name, **msgspec.to_builtins(shown_server(state))}))
+
+
+# From the log ---------------------------------------------------------------------------------------------------
+
+
+class _Body(msgspec.Struct):
+    """The parts of a body that an event tells."""
+
+    change: str | None = None
+    by: str | None = None
+
+
+class _Told(msgspec.Struct):
+    """An activity as it stands in the log. Its body may be long, so it is left as it is."""
+
+    id: str
+    at: int
+    type: str
+    status: str
+    body: msgspec.Raw
+    server: str | None = None
+    tool: str | None = None
+    caller: str | None = None
+    session_id: str | None = None
+    workspace: str | None = None
+    intent_type: str | None = None
+    safety_class: str | None = None
+    verdict: str | None = None
+    rule_id: str | None = None
+    approval_id: str | None = None
+
+
+_TOLD, _BODY = msgspec.json.Decoder(_Told), msgspec.json.Decoder(_Body)
+
+
+def _events(entries: Collection[LogEntry]) -> list[Event]:
+    found = (event_of(entry) for entry in entries)
+    return [event for event in found if event is not None]
+
+
+def event_of(entry: LogEntry) -> Event | None:
+    """The event that an entry of the log is; None when it is not told, as a call that is still under way."""
+    topic = _TOPICS.get(entry.kind)
+    if topic is None:
+        return None
+    try:
+        told = _TOLD.decode(entry.text.encode("utf-8", "surrogateescape"))
+        if topic is not Topic.ACTIVITY:
+            name = f"{topic}.changed"
+            return Event(topic, name, encoded(_shown(name, told, entry) | _change(told)), entry.seq)
+        if CALL[CallState(told.status)]:
+            return None
+    except (msgspec.MsgspecError, ValueError):
+        return None  # it was tampered with: that is for the audit to say
+    name = f"{topic}.{told.status}"
+    return Event(topic, name, encoded(_shown(name, told, entry)), entry.seq)
+
+
+def _shown(name: str, told: _Told, entry: LogEntry) -> dict[str, Any]:
+    columns = {each: getattr(told, each) for each in told.__struct_fields__ if each not in ("body", "workspace")}
+    return {"event": name, "number": entry.seq, **columns, "at": times.iso(told.at), "workspace_id": told.workspace}
+
+
+def _change(told: _Told) -> dict[str, Any]:
+    body = _BODY.decode(told.body)
+    return {"change": body.change, "by": body.by}

@@ -1,0 +1,67 @@
+"""The checks that ask a gateway."""
+
+from typing import Any
+
+import pytest
+
+from interlock.cli.checkup import FAIL, OK, WARN
+from interlock.cli.checkup_live import servers_check, tokens_check, tools_check, unchecked
+from interlock.web.times import iso
+
+NOW = 1_790_000_000_000_000
+DAY = 86_400_000_000
+
+
+def server(**more: Any) -> dict[str, Any]:
+    return {"id": "a", "enabled": True, "health": "ready", "problem": "", "tools": 3, **more}
+
+
+def token(**more: Any) -> dict[str, Any]:
+    return {"id": "t", "name": "ci", "roles": ["agent"], "expires_at": None, "revoked_at": None, **more}
+
+
+def test_servers_that_are_ready_or_switched_off_are_no_finding() -> None:
+    told = servers_check([server(), server(enabled=False, health="stopped", tools=0)])
+
+    assert (told.state, told.text) == (OK, "1 server ready, with 3 tools.")
+
+
+@pytest.mark.parametrize("health", ["down", "starting", "stopped"])
+def test_a_server_that_should_run_and_does_not_is_a_finding_with_its_problem(health: str) -> None:
+    told = servers_check([server(), server(id="b", health=health, problem="it died")])
+
+    assert (told.state, told.text) == (FAIL, f"b is {health}: it died")
+    assert "interlock server logs b" in told.fix
+
+
+def test_tools_that_would_be_held_are_counted_and_some_named() -> None:
+    told = tools_check([{"name": f"a:t{number}"} for number in range(9)])
+
+    assert told.state == WARN
+    assert told.text.startswith("9 tools of unknown class")
+    assert "a:t4, …" in told.text
+    assert tools_check([]).state == OK
+
+
+@pytest.mark.parametrize(
+    ("given", "problem"),
+    [
+        (token(expires_at=iso(NOW - 1)), "'ci' has expired"),
+        (token(expires_at=iso(NOW + DAY)), "'ci' expires soon"),
+        (token(roles=["admin"]), "'ci' is an admin for ever"),
+    ],
+)
+def test_a_token_that_needs_looking_after_is_a_finding(given: dict[str, Any], problem: str) -> None:
+    assert (tokens_check([given], NOW).state, tokens_check([given], NOW).text) == (WARN, problem)
+    assert tokens_check([{**given, "revoked_at": iso(NOW)}], NOW).state == OK
+
+
+@pytest.mark.parametrize(
+    "given", [token(), token(expires_at=iso(NOW + 30 * DAY)), token(name="operator", roles=["admin", "approver"])]
+)
+def test_a_token_that_is_fine_is_no_finding(given: dict[str, Any]) -> None:
+    assert tokens_check([given], NOW).state == OK
+
+
+def test_what_could_not_be_asked_is_a_finding_each() -> None:
+    assert [each.state for each in unchecked("nobody answers")] == [WARN] * 3

@@ -1,0 +1,86 @@
+"""`interlock doctor`: ten checks, and an exit code that says whether something was found."""
+
+from pathlib import Path
+
+import pytest
+
+from interlock.store.folder import DATABASE
+from tests.cli.running import Beside, Interlock, configure
+from tests.running import server_yaml
+from tests.upstream.running import stdio_argv
+
+NAMES = ["config", "folder", "database", "gateway", "commands", "servers", "tools", "tokens", "rules", "machine"]
+
+
+def test_ten_checks_are_told_with_their_state_and_their_fix(il: Interlock) -> None:
+    done = il("doctor", "--json")
+    checks = done.json["checks"]
+
+    assert [each["check"] for each in checks] == NAMES
+    assert done.exit == 20
+    assert done.json["findings"] == 1
+    assert [each["check"] for each in checks if each["state"] != "ok"] == ["tools"]
+    assert all(bool(each["fix"]) == (each["state"] != "ok") for each in checks)
+
+
+def test_where_all_is_well_it_ends_with_nothing(il: Interlock) -> None:
+    configure("listen: {port: 0}\nservers: {off: {command: x, enabled: false}}\n")
+    done = il("doctor")
+
+    assert done.exit == 0, done.out
+    assert done.err == "All is well.\n"
+    assert [line.split()[:2] for line in done.lines[1:]] == [[name, "ok"] for name in NAMES]
+
+
+def test_a_gateway_that_runs_is_asked(il: Interlock, beside: Beside) -> None:
+    checks = {each["check"]: each for each in il("doctor", "--json").json["checks"]}
+
+    assert beside.running.host in checks["gateway"]["text"]
+    assert checks["servers"]["state"] == "fail"
+    assert checks["servers"]["text"].startswith("down is ")
+
+
+def test_servers_that_cannot_work_are_named_with_the_fix_and_the_rest_is_checked(il: Interlock, tmp_path: Path) -> None:
+    configure(
+        "listen: {port: 0}\nservers:\n"
+        + server_yaml("up", stdio_argv(tmp_path / "up.log"))
+        + "  gone: {command: /nowhere/at/all}\n"
+        + "  locked: {command: sh, env: {TOKEN: '${env:IL_NOT_SET}', OTHER: swordfish}}\n"
+        + "  deaf: {url: 'http://127.0.0.1:9/mcp'}\n"
+    )
+    done = il("doctor", "--json")
+    checks = {each["check"]: each for each in done.json["checks"]}
+
+    assert done.exit == 20
+    assert "gone: the command '/nowhere/at/all' does not exist" in checks["commands"]["text"]
+    assert "IL_NOT_SET is not set" in checks["commands"]["text"]
+    assert all(f"{name} is " in checks["servers"]["text"] for name in ("gone", "locked", "deaf"))
+    assert "up is " not in checks["servers"]["text"]
+    assert "swordfish" not in done.out
+
+
+def test_without_a_configuration_the_rest_is_told_as_not_checked(il: Interlock) -> None:
+    configure("posture: wrong\n")
+    checks = {each["check"]: each for each in il("doctor", "--json").json["checks"]}
+
+    assert checks["config"]["state"] == "fail"
+    assert "posture is 'wrong'" in checks["config"]["text"]
+    assert checks["servers"]["text"].startswith("Not checked: ")
+    assert checks["folder"]["state"] == "ok"
+
+
+@pytest.mark.parametrize("text", ["no database", ""])
+def test_a_database_that_cannot_be_used_is_told_once_for_all(
+    il: Interlock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
+    data = tmp_path / "own"
+    data.mkdir(0o700)
+    (data / DATABASE).write_text(text)
+    (data / DATABASE).chmod(0o600)
+    monkeypatch.setenv("INTERLOCK_DATA_DIR", str(data))
+    done = il("doctor", "--json")
+    checks = {each["check"]: each for each in done.json["checks"]}
+
+    assert done.exit == 20
+    assert checks["database"]["state"] == "fail"
+    assert checks["machine"]["state"] == "ok"

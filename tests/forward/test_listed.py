@@ -1,0 +1,63 @@
+"""Pages, entries and abilities are read whatever is in them."""
+
+from typing import Any
+
+import pytest
+
+from interlock.core.offers import Abilities, Kind
+from interlock.forward.link import BadMessage
+from interlock.forward.listed import MAX_DEPTH, Page, read_abilities, read_entries, read_page, read_tools
+
+
+def test_what_is_no_tool_is_left_out() -> None:
+    deep, too_deep = (b'{"name":"deep","x":' + b"[" * n + b"]" * n + b"}" for n in (MAX_DEPTH - 1, MAX_DEPTH))
+    texts = [b'{"name":"a"}', b"7", b'"b"', b"{}", b'{"name":7}', b"null", b'{"name":"\\ud800"}', deep, too_deep]
+    texts.append(b'{"name":"deeper","x":' + b"[" * 100_000 + b"]" * 100_000 + b"}")
+
+    assert [each["name"] for each in read_tools(texts)] == ["a", "deep"]
+
+
+def test_an_entry_stays_the_text_that_it_was_and_the_first_of_two_counts() -> None:
+    first, again = b'{ "uri" : "a:1", "x": 1.50 }', b'{"uri":"a:1","x":2}'
+
+    assert read_entries(Kind.RESOURCES, [first, again, b'{"name":"no uri"}', b"7"]) == {"a:1": first}
+
+
+@pytest.mark.parametrize(
+    ("kind", "text"),
+    [
+        (Kind.RESOURCES, b'{"uri":"x"}'),
+        (Kind.TEMPLATES, b'{"uriTemplate":"x"}'),
+        (Kind.PROMPTS, b'{"name":"x"}'),
+    ],
+)
+def test_an_entry_is_named_by_the_member_of_its_kind(kind: Kind, text: bytes) -> None:
+    assert read_entries(kind, [text]) == {"x": text}
+
+
+def test_a_page_is_its_entries_and_the_way_to_the_next() -> None:
+    assert read_page("m", "tools", b'{"tools":[ {"a": 1} ,7],"nextCursor":"n"}') == Page((b'{"a": 1}', b"7"), "n")
+    assert read_page("m", "tools", b'{"prompts":5}') == Page()
+
+
+@pytest.mark.parametrize("result", [b"7", b'{"tools":7}', b'{"tools":null}', b'{"nextCursor":7}'])
+def test_an_answer_that_is_no_page_is_refused(result: bytes) -> None:
+    with pytest.raises(BadMessage, match="its answer to tools/list"):
+        read_page("tools/list", "tools", result)
+
+
+ALL = {"resources": {"subscribe": True}, "prompts": {}, "completions": {}}
+
+
+@pytest.mark.parametrize(
+    ("declared", "can"),
+    [
+        (ALL, Abilities(resources=True, subscribe=True, prompts=True, completions=True)),
+        ({"resources": {"subscribe": "yes"}}, Abilities(resources=True)),
+        ({"resources": True, "prompts": None, "completions": []}, Abilities()),
+        (None, Abilities()),
+        ([], Abilities()),
+    ],
+)
+def test_an_ability_counts_when_it_was_declared_in_the_form_of_one(declared: Any, can: Abilities) -> None:
+    assert read_abilities(declared) == can

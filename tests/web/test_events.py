@@ -1,0 +1,251 @@
+"""The event stream: what is told, that nothing is missed and nothing told twice, and how it ends."""
+
+import asyncio
+from dataclasses import replace
+
+import pytest
+
+from interlock.core.health import Health, UpstreamState
+from interlock.core.lifecycle import CallState
+from interlock.store.protocol import ActivityType
+from interlock.web import events, feed
+from tests.web.listening import listening
+from tests.web.office import Office, activity
+
+STATE = UpstreamState("up", "upper", "stdio", Health.DOWN, "it died", 3, "2026-07-28", trusted=False)
+
+
+async def test_a_call_that_ended_is_told_with_how_it_ended(live: Office) -> None:
+    async with listening(live) as listener:
+        await live.ask("POST", "/tools/up/echo/call", json={"arguments": {"a": "very secret words"}})
+        await live.ask("POST", "/tools/up/nothing/call", json={})
+        heard = await listener.hears(2, "activity.")
+
+    assert listener.status == 200
+    assert listener.headers["content-type"].startswith("text/event-stream")
+    assert "content-length" not in listener.headers
+    assert [each.name for each in heard] == ["activity.success", "activity.blocked"]
+    assert heard[0].data["tool"] == "echo"
+    assert heard[0].data["event"] == "activity.success"
+    shown = await live.get(f"/activity/{heard[0].data['id']}")
+    assert {
+        name: value for name, value in heard[0].data.items() if name not in ("event", "number")
+    }.items() <= shown.items()
+    assert "very secret words" not in listener.text
+
+
+async def test_a_call_under_way_is_told_only_when_it_ended(bare: Office) -> None:
+    async with listening(bare) as listener:
+        await bare.store.write([activity(1, status=CallState.SENT)])
+        await bare.store.write([activity(1)])
+        heard = await listener.hears(1, "activity.")
+
+    assert [each.name for each in heard] == ["activity.success"]
+
+
+async def test_changes_of_tools_and_servers_are_told_with_who_made_them(bare: Office) -> None:
+    body = {"change": "overridden", "by": "alice"}
+    async with listening(bare) as listener:
+        await bare.store.write([activity(1, type=ActivityType.TOOL_CHANGE, tool="t", server="s", body=body)])
+        await bare.store.write([activity(2, type=ActivityType.SERVER_CHANGE, server="s", body=body)])
+        heard = await listener.hears(2, "tool.", "server.")
+
+    assert [(each.name, each.data["change"], each.data["by"]) for each in heard] == [
+        ("tool.changed", "overridden", "alice"),
+        ("server.changed", "overridden", "alice"),
+    ]
+
+
+async def test_what_is_nobody_elses_business_is_not_told(bare: Office) -> None:
+    async with listening(bare) as listener:
+        await bare.store.write([activity(1, type=ActivityType.TOKEN_CHANGE), activity(2)])
+        heard = await listener.hears(1, "")
+
+    assert [each.data["id"] for each in heard] == ["act-0002"]
+
+
+async def test_every_server_is_told_of_at_the_beginning_and_when_it_changes(live: Office) -> None:
+    async with listening(live, "types=server") as listener:
+        await listener.hears(2, "server.ready")
+        live.parts.feed.health(STATE)
+        (down,) = await listener.hears(1, "server.down")
+
+    assert (down.data["id"], down.data["problem"], down.id) == ("up", "it died", None)
+
+
+async def test_only_what_was_asked_for_is_told(live: Office) -> None:
+    async with listening(live, "types=tool,activity&types=activity") as listener:
+        live.parts.feed.health(STATE)
+        await live.store.write([activity(1)])
+        await listener.hears(1, "activity.")
+
+    assert listener.named("server.") == []
+
+
+@pytest.mark.parametrize("query", ["types=nothing", "types=", "what=ever"])
+async def test_an_unknown_word_is_refused_with_the_known_ones(bare: Office, query: str) -> None:
+    answer = await bare.ask("GET", f"/events?{query}")
+
+    assert answer.status_code == 400
+    assert "activity, server, tool" in answer.json()["detail"] or "types" in answer.json()["detail"]
+
+
+# Resuming -------------------------------------------------------------------------------------------------------
+
+
+async def test_a_reader_that_resumes_misses_nothing_and_hears_nothing_twice(bare: Office) -> None:
+    """It goes away and comes back over and over, while calls end all the time, some of them unwaited for."""
+    heard: list[str] = []
+    last: str | None = None
+    async with listening(bare) as listener:
+        await bare.store.write([activity(0)])
+        (first,) = await listener.hears(1, "activity.")
+        heard.append(first.data["id"])
+        last = first.id
+
+    async def work() -> None:
+        for number in range(1, 300):
+            if number % 3:
+                bare.store.write_soon([activity(number)])
+            else:
+                await bare.store.write([activity(number, status=CallState.SENT), activity(number)])
+
+    async with asyncio.TaskGroup() as group:
+        working = group.create_task(work())
+        while len(heard) < 300:
+            async with listening(bare, last=last) as listener:
+                now = await listener.hears(1, "activity.")
+            now = listener.named("activity.")
+            heard += [each.data["id"] for each in now]
+            last = now[-1].id
+    assert working.done()
+
+    assert heard == [f"act-{number:04}" for number in range(300)]
+
+
+@pytest.mark.parametrize("last", [0, 1, 5, 24, 25, 43, 44])
+async def test_a_reader_hears_exactly_what_came_after_the_last_it_heard(bare: Office, last: int) -> None:
+    await bare.token("auditor")  # which is on record too
+    begin = await bare.store.log_end()
+    await bare.store.write([activity(number) for number in range(45)])
+    async with listening(bare, last=str(begin + last)) as listener:
+        await bare.store.write([activity(45)])
+        await listener.hears(46 - last, "activity.")
+
+    assert [each.data["id"] for each in listener.events] == [f"act-{number:04}" for number in range(last, 46)]
+
+
+async def test_two_readers_hear_the_same_from_different_beginnings(bare: Office) -> None:
+    await bare.store.write([activity(number) for number in range(50)])
+    async with listening(bare, last="0") as early, listening(bare, last="25") as late, listening(bare) as now:
+        await bare.store.write([activity(50)])
+        of_early, of_late, of_now = [
+            await each.hears(count, "activity.") for each, count in ((early, 51), (late, 26), (now, 1))
+        ]
+
+    assert [each.data["id"] for each in of_early] == [f"act-{number:04}" for number in range(51)]
+    assert of_early[-26:] == of_late
+    assert of_late[-1:] == of_now
+
+
+@pytest.mark.parametrize("last", ["x", "-1", "1.5", "9" * 30, "١"])
+async def test_an_id_that_is_none_is_refused(bare: Office, last: str) -> None:
+    answer = await bare.ask("GET", "/events", headers={"Last-Event-ID": last.encode()})
+
+    assert answer.status_code == 400
+    assert answer.json()["detail"].startswith("Last-Event-ID: ")
+
+
+async def test_an_id_of_another_log_is_refused(bare: Office) -> None:
+    answer = await bare.ask("GET", "/events", headers={"Last-Event-ID": "1000000"})
+
+    assert answer.status_code == 400
+    assert "no id of this gateway" in answer.json()["detail"]
+
+
+# Ends -----------------------------------------------------------------------------------------------------------
+
+
+async def test_a_reader_that_never_reads_is_told_so_and_cut(bare: Office) -> None:
+    async with listening(bare, "types=activity") as listener:
+        listener.reading.clear()
+        for number in range(0, 1_200, 100):
+            await bare.store.write([activity(each) for each in range(number, number + 100)])
+        async with asyncio.timeout(20):
+            while not _flooded(bare):  # noqa: ASYNC110 - what floods is the follower, in its own time
+                await asyncio.sleep(0.01)
+        listener.reading.set()
+        await listener.is_over()
+
+    assert listener.events[-1].name == "overflow"
+    assert len(listener.events) <= 2
+
+
+def _flooded(office: Office) -> bool:
+    return any(each.flooded.is_set() for each in office.parts.feed.readers)
+
+
+async def test_a_reader_that_does_not_even_take_that_is_cut_all_the_same(
+    bare: Office, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(feed, "MAX_WAITING", 10)
+    monkeypatch.setattr(events, "LAST_SECONDS", 0.05)
+    async with listening(bare, "types=activity") as listener:
+        listener.reading.clear()
+        await bare.store.write([activity(each) for each in range(20)])
+        await listener.is_over()
+
+    assert not bare.parts.feed.readers
+
+
+async def test_a_slow_reader_disturbs_no_other(bare: Office, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(feed, "MAX_WAITING", 10)
+    async with listening(bare) as slow, listening(bare) as other:
+        slow.reading.clear()
+        for number in range(40):
+            await bare.store.write([activity(number)])
+            await other.hears(number + 1, "activity.")
+
+
+async def test_a_quiet_stream_gives_signs_of_life(bare: Office, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(events, "HEARTBEAT_SECONDS", 0.01)
+    async with listening(bare) as listener:
+        await listener.hears_text(": still here\n\n: still here\n\n")
+
+
+async def test_a_revoked_token_hears_nothing_more(bare: Office) -> None:
+    text = await bare.issue("leaver", "auditor")
+    async with listening(bare, token=text) as listener:
+        await bare.ask("DELETE", f"/tokens/{text.split('_')[1]}")
+        await bare.store.write([activity(1)])
+        await listener.is_over()
+
+    assert listener.events == []
+
+
+async def test_the_stream_ends_when_the_gateway_stops(bare: Office) -> None:
+    async with listening(bare) as listener:
+        bare.parts.feed.end()
+        await listener.is_over()
+
+
+async def test_without_a_store_the_stream_ends_so_that_the_reader_resumes(bare: Office) -> None:
+    async with listening(bare) as listener:
+        await bare.store.close()
+        await listener.is_over()
+
+
+async def test_a_reader_that_left_is_forgotten(bare: Office) -> None:
+    async with listening(bare):
+        assert len(bare.parts.feed.readers) == 1
+
+    assert not bare.parts.feed.readers
+
+
+async def test_an_entry_that_was_tampered_with_is_left_out(bare: Office) -> None:
+    await bare.store.write([activity(1), activity(2)])
+    entries = await bare.store.log_entries(0, 10)
+    broken = [replace(entries[0], text=text) for text in ("", "{", '{"id":1}', entries[0].text.replace("success", "x"))]
+
+    assert [feed.event_of(each) for each in broken] == [None] * 4
+    assert feed.event_of(replace(entries[0], kind="other")) is None
