@@ -4,6 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from mcp.client import Client
 
 from interlock.app import overrides_of, policy_of, settle_what_a_crash_left, upstreams_of
 from interlock.core.health import Health
@@ -14,7 +15,7 @@ from interlock.forward.upstream import Scope, UpstreamSpec
 from interlock.store.protocol import Activity, ActivityFilter, ActivityType
 from interlock.store.sqlite import SqliteStore
 from tests.fakes import FakeClock
-from tests.running import config_of, server_yaml, started
+from tests.running import config_of, server_yaml, serving, started
 from tests.upstream.running import stdio_argv
 
 TEXT = """
@@ -142,3 +143,15 @@ async def test_what_a_crash_left_open_is_indeterminate_afterwards(tmp_path: Path
 
     assert (settled, again) == (1, 0)
     assert statuses == {"a1": CallState.INDETERMINATE, "a2": CallState.SUCCESS}
+
+
+async def test_a_secret_that_a_server_echoes_is_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DEEP_SECRET", "open-sesame-open")
+    argv = stdio_argv(tmp_path / "up.log")
+    text = "expose: direct\nservers:\n" + server_yaml("up", argv)[:-2] + ", env: {T: '${env:DEEP_SECRET}'}}\n"
+    async with serving(tmp_path, text) as running, Client(running.url, mode="2026-07-28") as client:
+        await client.call_tool("up__echo", {"text": "it says open-sesame-open"})
+        await running.gateway.store.write([])
+        (activity,) = await running.activities()
+
+    assert "sesame" not in str(activity.body)

@@ -6,6 +6,7 @@ then the store, so that the last outcome is written before the store lets go.
 
 import asyncio
 import contextlib
+import logging
 import os
 import socket
 import sys
@@ -20,10 +21,11 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from interlock import __version__, errors
 from interlock.clock import Clock, SystemClock
 from interlock.config.load import Config
-from interlock.config.references import resolve
+from interlock.config.references import resolve, values_in
 from interlock.config.roster import Roster
 from interlock.config.tree import AuthScope as Credentials
 from interlock.config.tree import Server
+from interlock.config.watch import Watch
 from interlock.core.decide import GatewayEntry
 from interlock.core.health import Health
 from interlock.core.intent import IntentPolicy
@@ -49,9 +51,9 @@ from interlock.receive.passage import Passage
 from interlock.receive.server import Rest
 from interlock.receive.sessions import Sessions
 from interlock.receive.workspaces import Workspaces
-from interlock.record import Recorder, RecordWait, token_change
+from interlock.record import Recorder, RecordWait, config_change, token_change
 from interlock.store.folder import DataFolder, Hold
-from interlock.store.protocol import Store
+from interlock.store.protocol import Store, StoreUnavailable
 from interlock.store.sqlite import SqliteStore
 from interlock.web.access import READERS
 from interlock.web.feed import Feed
@@ -60,6 +62,9 @@ from interlock.web.parts import Parts
 from interlock.web.routes import rest_app
 
 SAMPLE = "sample"
+LOOK_SECONDS = 1.0
+"""How often the configuration file is looked at."""
+_LOG = logging.getLogger("interlock")
 GRACE_SECONDS = 5
 """How long requests that are under way may take to end when the gateway stops."""
 START_SECONDS = 3.0
@@ -77,6 +82,8 @@ class Gateway:
     callers: Callers
     edge: Edge
     parts: Parts
+    hidden: set[str]
+    """What the record must not keep. It only grows: a server that is gone may still have answers on their way."""
 
 
 def policy_of(config: Config) -> Policy:
@@ -120,6 +127,13 @@ def _usable_or_not(
     except ConfigError as unresolved:
         return replace(spec, unusable=errors.UNRESOLVED(problem=unresolved.problems[0], server=name).text)
     return spec if under is None else spec.under(scopes[under])
+
+
+def secrets_of(config: Config, environ: Mapping[str, str]) -> frozenset[str]:
+    """Every value that the configuration refers to: what servers may echo, and the record must not keep."""
+    holders = (*config.settings.servers.values(), *config.settings.auth_scopes.values())
+    texts = (text for each in holders for text in (*each.env.values(), *each.headers.values()))
+    return frozenset(values_in(texts, environ))
 
 
 def _scope(where: str, given: Server | Credentials, environ: Mapping[str, str]) -> AuthScope:
@@ -192,18 +206,49 @@ async def running_gateway(
         fleet = Fleet(specs, lexicon=config.lexicon, overrides=overrides, judge=drift.listed, clock=time)
         drift.on_change = fleet.judge_again
         gateway = await _assemble(roster, store, await stack.enter_async_context(fleet), drift, time)
+        gateway.hidden.update(secrets_of(config, variables))
         if servers:
             roster.on_change = partial(_apply, gateway, variables)
         await fleet.settled(START_SECONDS)
         await ensure_operator(store, hold.folder, gateway.callers, time)
         await stack.enter_async_context(gateway.parts.feed.running())
         await stack.enter_async_context(gateway.face.running())
+        if servers and config.file is not None:
+            await stack.enter_async_context(_keeping_up(Watch(config, variables), roster, store, time))
         yield gateway
+
+
+@contextlib.asynccontextmanager
+async def _keeping_up(watch: Watch, roster: Roster, store: Store, clock: Clock) -> AsyncGenerator[None]:
+    """Take up what is written into the configuration file, while the block runs."""
+
+    async def keep_up() -> None:
+        while True:
+            await asyncio.sleep(LOOK_SECONDS)
+            if watch.changed():
+                problems: tuple[str, ...] = ()
+                try:
+                    await roster.take_up(watch.read())
+                except ConfigError as bad:
+                    problems = bad.problems
+                    _LOG.warning("The configuration was not taken up: %s", "; ".join(problems))
+                with contextlib.suppress(StoreUnavailable):
+                    await store.write([config_change(problems, clock.now())])
+
+    async with asyncio.TaskGroup() as group:
+        keeping = group.create_task(keep_up())
+        try:
+            yield
+        finally:
+            keeping.cancel()
 
 
 async def _apply(gateway: Gateway, environ: Mapping[str, str], config: Config, anew: Sequence[str]) -> None:
     """Take up other servers while calls go on."""
     gateway.pipeline.policy = policy_of(config)
+    gateway.hidden.update(secrets_of(config, environ))
+    gateway.face.workspaces = gateway.parts.workspaces = workspaces_of(config)
+    gateway.parts.settings = shown_settings(config)
     await gateway.fleet.apply(upstreams_of(config, environ), overrides_of(config), config.lexicon, anew)
 
 
@@ -214,7 +259,8 @@ async def _assemble(roster: Roster, store: Store, fleet: Fleet, drift: Drift, cl
     feed = Feed(store)
     fleet.on_health = feed.health
     metrics = Metrics(fleet, lambda: len(sessions))
-    recorder = Recorder(store, clock, RecordWait(settings.record.wait), on_end=metrics.seen)
+    hidden: set[str] = set()
+    recorder = Recorder(store, clock, RecordWait(settings.record.wait), on_end=metrics.seen, secrets=lambda: hidden)
     pipeline = Pipeline(fleet, recorder, clock, policy_of(config))
     catalog = Catalog(Expose(settings.expose), settings.namespacing)
     lane = Lane(pipeline, catalog)
@@ -226,7 +272,7 @@ async def _assemble(roster: Roster, store: Store, fleet: Fleet, drift: Drift, cl
     rest = Rest(lane, Passage(pipeline, catalog, earshot), metrics.stray_call)
     face = Face(edge, callers, sessions, lane, rest, workspaces)
     parts = Parts(store, pipeline, callers, clock, edge, fleet, metrics, workspaces, shown, drift, feed, roster)
-    return Gateway(face, pipeline, fleet, store, callers, edge, parts)
+    return Gateway(face, pipeline, fleet, store, callers, edge, parts, hidden)
 
 
 def shown_settings(config: Config) -> dict[str, Json]:

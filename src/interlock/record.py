@@ -8,7 +8,7 @@ agents and upstreams send from filling the disk.
 INVARIANT: above read-only nothing is sent without a durable record, and nothing is answered without a durable outcome.
 """
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import lru_cache
@@ -217,6 +217,13 @@ def _metadata(call: Call, verdict: Verdict, known: KnownSecrets) -> dict[str, Js
     if not isinstance(verdict, Deny) or call.declaration.given:
         metadata["intent"] = _shown_intent(_intent(call, verdict), known)
     return metadata
+
+
+def config_change(problems: Sequence[str], now: Micros) -> Activity:
+    """The activity that tells of a configuration file that changed, and why it was not taken up if it was not."""
+    body: dict[str, Json] = {"change": "refused" if problems else "taken up", "problems": [*map(redact_text, problems)]}
+    status = CallState.ERROR if problems else CallState.SUCCESS
+    return Activity(id=new_id(now), at=now, type=ActivityType.CONFIG_CHANGE, status=status, body=body)
 
 
 def token_change(token: Token, what: str, by: str, now: Micros) -> Activity:

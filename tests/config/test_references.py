@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from interlock.config.references import resolve
+from interlock.config.references import resolve, values_in
 from interlock.errors import ConfigError
 
 
@@ -45,3 +45,10 @@ def test_a_file_that_is_no_text_is_an_error(tmp_path: Path) -> None:
 
     with pytest.raises(ConfigError):
         resolve(f"${{file:{odd}}}", {}, "here")
+
+
+def test_the_values_of_references_can_be_listed_and_what_leads_nowhere_is_left_out(tmp_path: Path) -> None:
+    (tmp_path / "key").write_text("from-file\n")
+    texts = ["Bearer ${env:A}", f"${{file:{tmp_path / 'key'}}}${{env:B}}", "${env:NOT}", "plain"]
+
+    assert list(values_in(texts, {"A": "one", "B": "two"})) == ["one", "from-file", "two"]

@@ -4,8 +4,9 @@ A reference that leads nowhere stops the start of that one server with a sentenc
 value. The keyring of the system is named in the configuration format; this build does not read it, and says so.
 """
 
+import contextlib
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from interlock.errors import ConfigError
@@ -16,6 +17,13 @@ _REFERENCE = re.compile(r"\$\{(env|file|keyring):([^}]+)\}")
 def resolve(text: str, environ: Mapping[str, str], where: str) -> str:
     """The text with every reference replaced by what it stands for."""
     return _REFERENCE.sub(lambda found: _value(found[1], found[2], environ, where), text)
+
+
+def values_in(texts: Iterable[str], environ: Mapping[str, str]) -> Iterator[str]:
+    """What the references in some texts stand for, as far as they lead anywhere."""
+    for kind, name in (each for text in texts for each in _REFERENCE.findall(text)):
+        with contextlib.suppress(ConfigError):
+            yield _value(kind, name, environ, "")
 
 
 def _value(kind: str, name: str, environ: Mapping[str, str], where: str) -> str:

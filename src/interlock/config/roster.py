@@ -65,6 +65,13 @@ class Roster:
         added = name not in self._file.settings.servers
         return Entry(name, server.namespace or name, transport, server.trusted, server.enabled, added)
 
+    async def take_up(self, file: Config) -> None:
+        """Go on with another version of the file."""
+        async with self._changing:
+            self._file = file
+            self._merge()
+            await self.on_change(self.config, ())
+
     # Changes ----------------------------------------------------------------------------------------------------
 
     async def add(self, server: str, definition: JsonObject, by: str) -> None:

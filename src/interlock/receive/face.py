@@ -71,7 +71,7 @@ class Face:
     ) -> None:
         self._edge = edge
         self._callers = callers
-        self._workspaces = workspaces or Workspaces()
+        self.workspaces = workspaces or Workspaces()
         self._sessions = sessions
         self._lane = lane
         self._passage = rest.passage
@@ -104,7 +104,7 @@ class Face:
             raise Refused(401, f"{principal.text} {principal.fix}")
         if "agent" not in principal.roles:
             raise Refused(403, "This token is not one of an agent.")
-        principal = self._workspaces.place(principal, headers, self._callers)
+        principal = self.workspaces.place(principal, headers, self._callers)
         scope[CALLER_KEY] = principal.as_caller()
         incoming = _Incoming(scope, receive, send, headers, principal, self._session(headers, principal))
         if scope["method"] == "POST":

@@ -27,9 +27,9 @@ PRINCIPAL_KEY = "interlock.principal"
 """Where the door puts the principal it identified into the ASGI scope."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Parts:
-    """The parts of a running gateway that REST may use."""
+    """The parts of a running gateway that REST may use. Some are replaced when the configuration changes."""
 
     store: Store
     pipeline: Pipeline
