@@ -34,7 +34,7 @@ def remote(tmp_path: Path) -> Any:
 async def gateway(tmp_path: Path, log: Path, remote: HttpUpstream) -> AsyncGenerator[Running]:
     """Two servers: `up` over stdio, `far` over HTTP with a credential of its own. Everything may run."""
     text = (
-        "posture: open\nexpose: both\nservers:\n"
+        "posture: open\nexpose: both\nlimits: {in_flight_per_caller: 1000}\nservers:\n"
         + server_yaml("up", stdio_argv(log))
         + f"  far: {{url: '{remote.url}', headers: {{Authorization: 'Bearer of-the-operator'}}}}\n"
     )

@@ -1,6 +1,7 @@
 """Lists that change, resources that are watched, log messages: told to those who asked, and to nobody else."""
 
 import asyncio
+import sys
 from collections.abc import AsyncGenerator, Generator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -10,6 +11,7 @@ import mcp_types as types
 import pytest
 from mcp.client import Client
 from mcp.client.session import IncomingMessage
+from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared._httpx_utils import create_mcp_http_client
 from mcp.shared.exceptions import MCPError
@@ -89,7 +91,7 @@ class Heard:
 
 @asynccontextmanager
 async def hearing(
-    running: Running, era: str, *watched: str, headers: dict[str, str] | None = None
+    running: Running, era: str, *watched: str, headers: dict[str, str] | None = None, door: Any = None
 ) -> AsyncGenerator[tuple[Client, Heard]]:
     """A client that wants to hear everything, and of these resources."""
     heard = Heard()
@@ -99,7 +101,7 @@ async def hearing(
             heard.take(message.method, getattr(message.params, "uri", None))
 
     http = create_mcp_http_client(headers=headers)
-    target = streamable_http_client(running.url, http_client=http)
+    target = door or streamable_http_client(running.url, http_client=http)
     handler = take if era == "legacy" else None  # a modern client would be told twice
     async with http, Client(target, mode=era, message_handler=handler, cache=None) as client:
         if era == "legacy":
@@ -302,6 +304,36 @@ def list_again(log: Path, file: Path) -> None:
     """Have the server list another tool, and say so."""
     other = {"name": "other", "inputSchema": {"type": "object"}}
     list_other_tools(log, file, [other, *(each for each in TOOLS if each["name"] == "add")])
+
+
+@pytest.mark.parametrize("era", ERAS)
+async def test_over_stdio_clients_hear_of_changes_too(gateway: Running, era: str) -> None:
+    words = ["-m", "interlock", "stdio", "--data-dir", str(gateway.folder.path)]
+    door = stdio_client(StdioServerParameters(command=sys.executable, args=words))
+    async with hearing(gateway, era, f"up+{README}", door=door) as (client, heard):
+        read = await client.read_resource(f"far+{README}")
+        await client.call_tool("up__touch", {"uri": README})
+        await heard.until("resources/updated", f"up+{README}")
+        await client.call_tool("far__add", {"name": "late"})
+        await heard.until("prompts/list_changed")
+
+    assert read.contents[0].uri == f"far+{README}"
+
+
+async def test_a_gateway_that_stops_ends_the_streams_of_those_who_listen(tmp_path: Path, log: Path) -> None:
+    listens = asyncio.Event()
+
+    async def listen(url: str) -> list[Any]:
+        async with Client(url, mode="2026-07-28") as client, client.listen(tools_list_changed=True) as stream:
+            listens.set()
+            return [event async for event in stream]  # a stream that breaks off raises
+
+    text = "servers:\n" + server_yaml("up", stdio_argv(log, era="modern"))
+    async with asyncio.timeout(SECONDS), asyncio.TaskGroup() as group, serving(tmp_path, text) as running:
+        heard = group.create_task(listen(running.url))
+        await listens.wait()
+
+    assert heard.result() == []
 
 
 # Log messages ---------------------------------------------------------------------------------------------------

@@ -130,7 +130,7 @@ def test_a_tool_may_be_named_by_server_or_by_namespace(il: Interlock, words: tup
 
 def test_a_tool_of_no_configured_server_is_refused(il: Interlock) -> None:
     done = il("rule", "explain", "a:x")
-    assert (done.exit, done.out, done.err.splitlines()[0]) == (2, "", "server 'a' not found. None is configured.")
+    assert (done.exit, done.out, done.err.splitlines()[0]) == (2, "", "server 'a' not found. Known: sample.")
 
 
 # Declarations ---------------------------------------------------------------------------------------------------

@@ -39,23 +39,29 @@ def test_a_token_opens_the_door_until_it_is_revoked(il: Interlock, beside: Besid
 
 
 def test_everything_that_is_asked_for_is_in_the_token(il: Interlock, beside: Beside) -> None:
-    words = "--name bot --role agent --role approver --kind service --owner operator --workspace ws --servers up,odd"
+    words = "--name bot --role agent --role approver --kind service --owner operator --servers up,odd"
     more = "--tools read_*,list_* --ceiling write --ttl 30d --json"
     made = il("token", "create", *words.split(), *more.split()).json
 
     assert {
-        name: made[name] for name in ("name", "kind", "roles", "owner", "workspace_id", "servers", "tools", "ceiling")
+        name: made[name] for name in ("name", "kind", "roles", "owner", "servers", "tools", "ceiling")
     } == {
         "name": "bot",
         "kind": "service",
         "roles": ["agent", "approver"],
         "owner": "operator",
-        "workspace_id": "ws",
         "servers": ["up", "odd"],
         "tools": ["read_*", "list_*"],
         "ceiling": "write",
     }
     assert made["created_at"] < made["expires_at"]
+
+
+def test_a_workspace_that_does_not_exist_is_refused(il: Interlock, beside: Beside) -> None:
+    done = il("token", "create", "--name", "lost", "--role", "agent", "--workspace", "nowhere")
+
+    assert done.exit == 2
+    assert "workspace_id: there is no such workspace." in done.err
 
 
 def test_an_empty_list_of_servers_is_no_server_and_not_every_server(il: Interlock, beside: Beside) -> None:

@@ -87,12 +87,13 @@ class Upstream:
 
 
 def _notified(seen: Callable[[], list[Message]], long: Step) -> Callable[[], bool]:
-    """Whether an upstream received exactly one cancellation, and it is that of the long call."""
+    """Whether an upstream received exactly one cancellation of a call, and it is that of the long one."""
 
     def notified() -> bool:
         ids = [each["id"] for each in seen() if each.get("params", {}).get("arguments") == long.arguments]
+        calls = [each["id"] for each in seen() if each["method"] == "tools/call"]
         stopped = [each["params"]["requestId"] for each in seen() if each["method"] == "notifications/cancelled"]
-        return ids == stopped != []
+        return ids == [each for each in stopped if each in calls] != []
 
     return notified
 

@@ -3,7 +3,15 @@
 import pytest
 
 from interlock.forward.envelope import Question
-from interlock.forward.exchange import MAX_NOTIFICATIONS, MAX_STREAM, Acceptance, Exchange, Refused, SessionGone
+from interlock.forward.exchange import (
+    MAX_NOTIFICATIONS,
+    MAX_STREAM,
+    Acceptance,
+    Exchange,
+    Overhearing,
+    Refused,
+    SessionGone,
+)
 from interlock.forward.http1 import Head
 from interlock.forward.link import MAX_MESSAGE, Answer, BadMessage, LinkDown, Notification, RpcError
 from tests.forward.raw_server import error, events, result, told
@@ -44,10 +52,10 @@ def test_json_is_one_reply(kind: str) -> None:
 
 def test_events_end_with_the_reply() -> None:
     conversation = Conversation()
-    text = events(told("notifications/message", {"a": 1}), result(7, {"b": 2}), told("notifications/late"))
+    text = events(told("notifications/early", {"a": 1}), result(7, {"b": 2}), told("notifications/late"))
 
     assert conversation.take(200, "text/event-stream", text) == Answer(b'{"b":2}')
-    assert conversation.heard == [Notification("notifications/message", b'{"a": 1}')]
+    assert conversation.heard == [Notification("notifications/early", b'{"a": 1}')]
 
 
 def test_an_error_is_an_answer() -> None:
@@ -58,10 +66,19 @@ def test_progress_goes_to_whoever_listens_and_the_rest_to_all() -> None:
     conversation = Conversation(listening=True)
     mine = told("notifications/progress", {"progressToken": 7, "progress": 1})
     other = told("notifications/progress", {"progressToken": 8, "progress": 1})
-    conversation.take(200, "text/event-stream", events(mine, other, told("notifications/message"), result(7)))
+    conversation.take(200, "text/event-stream", events(mine, other, told("notifications/else"), result(7)))
 
     assert conversation.progress == [Notification("notifications/progress", b'{"progress":1}')]
-    assert [each.method for each in conversation.heard] == ["notifications/progress", "notifications/message"]
+    assert [each.method for each in conversation.heard] == ["notifications/progress", "notifications/else"]
+
+
+@pytest.mark.parametrize("listening", [True, False])
+def test_a_log_message_is_for_whoever_listens_to_this_request_and_for_nobody_else(listening: bool) -> None:
+    conversation = Conversation(listening=listening)
+    conversation.take(200, "text/event-stream", events(told("notifications/message", {"level": "info"}), result(7)))
+
+    assert conversation.heard == []
+    assert [each.method for each in conversation.progress] == ["notifications/message"] * listening
 
 
 def test_without_a_listener_progress_goes_to_all() -> None:
@@ -226,3 +243,40 @@ def test_a_notification_is_accepted_by_any_success(status: int) -> None:
 def test_a_notification_can_be_refused(status: int, session: str | None, kind: type[LinkDown]) -> None:
     with pytest.raises(kind):
         Acceptance(ORIGIN, session).head(Head(status, {}))
+
+
+# A stream outside of any request --------------------------------------------------------------------------------
+
+
+def overheard(*texts: bytes, status: int = 200, kind: str = "text/event-stream") -> tuple[list[str], list[Question]]:
+    """What is heard and asked on a stream, until it ends."""
+    heard: list[str] = []
+    asked: list[Question] = []
+    overhearing = Overhearing(
+        ORIGIN, "s", heard=lambda told: heard.append(told.method), asked=lambda question, _: asked.append(question)
+    )
+    body = overhearing.head(Head(status, {b"content-type": kind.encode()}))
+    body.take(events(*texts))
+    return heard, asked
+
+
+def test_what_is_said_outside_of_requests_is_heard_but_for_log_messages_and_replies_to_nothing() -> None:
+    question = b'{"jsonrpc":"2.0","id":"q","method":"roots/list"}'
+    heard, asked = overheard(told("notifications/a"), told("notifications/message"), result(7), question)
+
+    assert heard == ["notifications/a"]
+    assert asked == [Question(b'"q"', "roots/list")]
+
+
+def test_a_stream_that_says_too_much_is_ended() -> None:
+    with pytest.raises(BadMessage, match="too much"):
+        overheard(*[told("notifications/a")] * (MAX_NOTIFICATIONS + 1))
+
+
+def test_what_is_no_stream_is_refused() -> None:
+    with pytest.raises(Refused):
+        overheard(status=405)
+    with pytest.raises(SessionGone):
+        overheard(status=404)
+    with pytest.raises(BadMessage):
+        overheard(kind="application/json")

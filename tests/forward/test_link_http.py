@@ -408,7 +408,7 @@ async def test_an_event_that_never_ends_is_too_long() -> None:
 
 
 async def test_a_flood_of_notifications_ends_the_exchange_and_nothing_else() -> None:
-    flood = events(told("notifications/message")) * 1000
+    flood = events(told("notifications/flood")) * 1000
 
     async def script(peer: Peer) -> None:
         received = await peer.request()
@@ -568,6 +568,43 @@ async def test_a_session_begins_with_initialize_and_ends_with_delete() -> None:
         assert sessions_of(server) == [None, "session-1", "session-1", "session-1"]
         last = server.received[-1]
         assert (last.line, last.field("MCP-Protocol-Version"), last.body) == ("DELETE /mcp HTTP/1.1", "2025-11-25", b"")
+
+
+async def test_the_stream_of_a_session_is_heard_until_it_ends() -> None:
+    sessions = Sessions()
+
+    async def script(peer: Peer) -> None:
+        with suppress(asyncio.IncompleteReadError):
+            while True:
+                received = await peer.request()
+                if received.line.startswith("GET"):
+                    await peer.send(stream(told("notifications/a")))
+                    return
+                await peer.send(sessions.answer(received))
+
+    async with RawServer(script) as server, link_to(server) as (link, heard):
+        await link.request("initialize", b"{}", seconds=SECONDS)
+        link.protocol_version = "2025-11-25"
+        with pytest.raises(LinkDown, match="ended the stream"):
+            await link.hear()
+        asked = next(each for each in server.received if each.line.startswith("GET"))
+
+    assert [each.method for each in heard] == ["notifications/a"]
+    assert (asked.field("Accept"), asked.field("Mcp-Session-Id")) == ("text/event-stream", "session-1")
+    assert asked.field("MCP-Protocol-Version") == "2025-11-25"
+
+
+@pytest.mark.parametrize(("status", "again"), [("405 No", False), ("404 No", False), ("503 No", True)])
+async def test_a_server_without_such_a_stream_is_not_asked_again(status: str, again: bool) -> None:
+    async with RawServer(each(lambda _: head(status, "Content-Length: 0"))) as server, link_to(server) as (link, _):
+        assert await link.hear() is again
+
+
+async def test_a_modern_server_has_no_such_stream() -> None:
+    async with RawServer(each(any_message)) as server, link_to(server) as (link, _):
+        link.modern = True
+        assert await link.hear() is False
+        assert server.received == []
 
 
 async def test_a_session_that_is_gone_is_told_until_a_new_one_begins() -> None:
