@@ -120,7 +120,7 @@ def test_an_error_of_the_protocol_in_json(il: Interlock, beside: Beside) -> None
             ("tool-read", "up:structured", '{"a": "x"}'),
             2,
             "INVALID_ARGUMENTS",
-            'Arguments of \'up:structured\' do not fit its input schema: /a: the value is not of type "integer"',
+            "Arguments of 'up:structured' do not fit its input schema: /a: the value is not of type \"integer\"",
             "Correct the arguments; `interlock tool show up:structured` shows the schema.",
         ),
         (

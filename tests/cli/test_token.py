@@ -43,9 +43,7 @@ def test_everything_that_is_asked_for_is_in_the_token(il: Interlock, beside: Bes
     more = "--tools read_*,list_* --ceiling write --ttl 30d --json"
     made = il("token", "create", *words.split(), *more.split()).json
 
-    assert {
-        name: made[name] for name in ("name", "kind", "roles", "owner", "servers", "tools", "ceiling")
-    } == {
+    assert {name: made[name] for name in ("name", "kind", "roles", "owner", "servers", "tools", "ceiling")} == {
         "name": "bot",
         "kind": "service",
         "roles": ["agent", "approver"],
