@@ -4,7 +4,7 @@ import pytest
 
 from interlock.core.model import Call, Caller, JsonObject, Scope, Standing
 from interlock.core.safety import SafetyClass
-from interlock.core.toolbook import Listing, ToolBook, nearest, similar
+from interlock.core.toolbook import Listing, ToolBook, nearest, reaches, similar
 
 BOOK = (
     ToolBook()
@@ -120,3 +120,10 @@ def test_only_what_the_caller_may_know_is_suggested() -> None:
     assert similar(asked("get_secre"), book) == " Did you mean 's:get_secret'?"
     assert similar(asked("get_secre", Scope(tools=("get_secrets",))), book) == " Did you mean 's:get_secrets'?"
     assert similar(asked("get_secre", Scope(tools=("other",))), book) == ""
+
+
+@pytest.mark.parametrize(
+    ("servers", "reached"), [(None, True), (("git*",), True), (("db", "github"), True), (("db",), False), ((), False)]
+)
+def test_a_server_is_reached_if_the_token_names_it(servers: tuple[str, ...] | None, reached: bool) -> None:
+    assert reaches(Caller("agent", scope=Scope(servers=servers)), "github") is reached
