@@ -1,10 +1,10 @@
 """From a configuration to a running gateway, and back."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from mcp.client import Client
+from msgspec.structs import replace
 
 from interlock.app import overrides_of, policy_of, settle_what_a_crash_left, upstreams_of
 from interlock.core.health import Health

@@ -6,12 +6,12 @@ import subprocess
 import sys
 from collections.abc import AsyncGenerator
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from interlock import errors
 from interlock.core.lifecycle import CallEvent, CallState
@@ -227,7 +227,7 @@ async def test_the_values_that_the_gateway_holds_are_asked_for_anew(store: Sqlit
     held = ["swordfish"]
     recorder = Recorder(store, CLOCK, secrets=lambda: held)
     await recorder.ahead(call("write_x", {"a": "swordfish"}), tool("write_x"), allowed(), ORIGIN)
-    held[:] = ["marlin-marlin"]
+    held.append("marlin-marlin")
     await recorder.ahead(call("write_x", {"a": "marlin-marlin"}), tool("write_x"), allowed(), ORIGIN)
 
     shown = {str(each.body["arguments"]) for each in await on_record(store)}
@@ -336,7 +336,7 @@ async def test_after_a_failed_write_not_even_a_read_is_opened_until_the_store_ca
     record = await recorder.ahead(call("get_x"), tool("get_x"), allowed(), ORIGIN)
 
     told = {each.type: each for each in await on_record(store)}
-    assert told[ActivityType.TOOL_CALL].id == record.activity.id
+    assert told[ActivityType.TOOL_CALL].id == record.id
     assert told[ActivityType.SYSTEM].body["records"] == 1
 
 

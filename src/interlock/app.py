@@ -16,6 +16,7 @@ from functools import partial
 from pathlib import Path, PurePosixPath
 
 import uvicorn
+from msgspec import structs
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from interlock import __version__, errors
@@ -394,7 +395,7 @@ async def _metrics(gateway: Gateway, send: Send) -> None:
 async def settle_what_a_crash_left(store: Store) -> int:
     """Mark calls that left without an outcome as indeterminate; they are never sent again. Returns how many."""
     left = await store.open_activities()
-    settled = [replace(each, status=CallState.INDETERMINATE) for each in left]
+    settled = [structs.replace(each, status=CallState.INDETERMINATE) for each in left]
     if settled:
         await store.write(settled)
     return len(settled)

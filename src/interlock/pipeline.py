@@ -12,6 +12,7 @@ import contextlib
 from dataclasses import dataclass, field, replace
 
 import msgspec
+from msgspec import Struct
 
 from interlock import errors
 from interlock.clock import Clock
@@ -55,8 +56,7 @@ class Policy:
         return replace(self.entry, posture=effective_posture(self.entry.posture, workspace, server))
 
 
-@dataclass(frozen=True, slots=True)
-class Reply:
+class Reply(Struct, frozen=True):
     """What goes back: the upstream's answer as it came, or the reason of a refusal. `activity` is its record."""
 
     activity: str
@@ -173,14 +173,14 @@ class Pipeline:
             with contextlib.suppress(StoreUnavailable):
                 await self._recorder.outcome(record, Outcome(CallEvent.CANCEL))
             raise
-        return await self._closed(record, _outcome_of(answer), Reply(record.activity.id, answer=answer))
+        return await self._closed(record, _outcome_of(answer), Reply(record.id, answer=answer))
 
     async def _lost(self, record: OpenRecord, call: Call, problem: str) -> Reply:
         """The upstream went away with the call."""
         return await self._failed(record, CallEvent.LOSE, errors.UPSTREAM_LOST(server=call.server, problem=problem))
 
     async def _failed(self, record: OpenRecord, event: CallEvent, reason: Reason) -> Reply:
-        return await self._closed(record, Outcome(event, error=reason.text), Reply(record.activity.id, refusal=reason))
+        return await self._closed(record, Outcome(event, error=reason.text), Reply(record.id, refusal=reason))
 
     async def _closed(self, record: OpenRecord, outcome: Outcome, reply: Reply) -> Reply:
         """The reply, once the outcome is on record. Without that it is withheld: the call was sent, and nobody may
@@ -188,7 +188,7 @@ class Pipeline:
         try:
             await self._recorder.outcome(record, outcome)
         except StoreUnavailable:
-            return Reply(record.activity.id, refusal=errors.INDETERMINATE())
+            return Reply(record.id, refusal=errors.INDETERMINATE())
         return reply
 
 

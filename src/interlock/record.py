@@ -9,12 +9,12 @@ INVARIANT: above read-only nothing is sent without a durable record, and nothing
 """
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import lru_cache
 from itertools import islice
 
 import msgspec
+from msgspec import Struct
 
 from interlock.clock import Clock
 from interlock.core.intent import MAX_REASON
@@ -33,7 +33,7 @@ from interlock.core.model import (
     Sensitivity,
     Verdict,
 )
-from interlock.core.redact import KnownSecrets, redact, redact_text
+from interlock.core.redact import KnownSecrets, has_nothing_to_hide, redact, redact_text
 from interlock.core.safety import SafetyClass
 from interlock.core.toolbook import ListedTool
 from interlock.store.protocol import Activity, ActivityType, Store, Token, new_id
@@ -68,8 +68,7 @@ class RecordWait(StrEnum):
     ALL = "all"
 
 
-@dataclass(frozen=True, slots=True)
-class Origin:
+class Origin(Struct, frozen=True):
     """Where a call came from, for display only; nothing is ever decided by it."""
 
     entry: str
@@ -79,18 +78,20 @@ class Origin:
     model: str | None = None
 
 
-@dataclass(slots=True)
-class OpenRecord:
-    """A call whose record is open, with the times of its stages."""
+class OpenRecord(Struct, frozen=True):
+    """A call whose record is open: everything that is told of it, and when it left."""
 
-    activity: Activity
+    id: str
+    at: Micros
+    call: Call
+    found: ListedTool | None
+    verdict: Verdict
+    origin: Origin
     waits: bool
     began: Micros
-    stages: dict[str, Json] = field(default_factory=dict[str, Json])
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(Struct, frozen=True):
     """How a sent call ended: the event, the size of the result, and its text as far as it is kept."""
 
     event: CallEvent
@@ -113,46 +114,44 @@ class Recorder:
     ) -> None:
         """`on_end` is told of every call that ended, refused or sent, once that is on record.
 
-        `secrets` tells the values that the gateway itself holds, and that must not be stored if a server echoes them.
+        `secrets` tells the values that the gateway itself holds, and that must not be stored if a server echoes them;
+        there may come to be more of them, and never fewer.
         """
         self._store = store
         self._clock = clock
         self._wait = wait
         self._on_end = on_end
         self._secrets = secrets
-        self._known = frozenset[str](), KnownSecrets()
+        self._known = 0, KnownSecrets()
 
     async def refused(self, call: Call, found: ListedTool | None, verdict: Deny, origin: Origin) -> str:
         """Record a call that was refused; returns the id of its activity."""
-        record = self._record(call, found, verdict, origin, CallEvent.REFUSE)
+        record = self._opened(call, found, verdict, origin)
+        activity = self._activity(record, next_call_state(CallState.RECEIVED, CallEvent.REFUSE))
         # A refusal is never lost, whatever it refused: only reads that were let pass may be.
-        await self._store.write([record])
-        self._on_end(record)
+        await self._store.write([activity])
+        self._on_end(activity)
         return record.id
 
     async def ahead(self, call: Call, found: ListedTool, verdict: Allow, origin: Origin) -> OpenRecord:
         """Open the record of a call that is about to be sent. A read is written once, with its outcome."""
-        activity = self._record(call, found, verdict, origin, CallEvent.SEND)
-        # After a failure only a write that is waited for tells whether the store can write again.
-        waits = self._waits(found) or self._store.ailing
-        if waits:
-            await self._store.write([activity])
-        return OpenRecord(activity, waits, self._clock.ticks())
+        record = self._opened(call, found, verdict, origin)
+        if record.waits:
+            await self._store.write([self._activity(record, next_call_state(CallState.RECEIVED, CallEvent.SEND))])
+        return record
 
     async def outcome(self, record: OpenRecord, outcome: Outcome) -> None:
         """Close the record of a call that was sent."""
-        status = next_call_state(CallState.SENT, outcome.event) or CallState.INDETERMINATE
-        result: dict[str, Json] = {"size": outcome.size}
-        known = self._known_secrets()
-        if outcome.content:
-            result["content"] = _content(outcome.content, outcome.size, known)
-        if outcome.error:
-            result["error"] = _content(outcome.error, len(outcome.error), known)
-        timings: dict[str, Json] = {**record.stages, "upstream_us": self._clock.ticks() - record.began}
-        body = {**record.activity.body, "result": result, "timings": timings}
-        ended = replace(record.activity, status=status, body=body)
+        status = next_call_state(CallState.SENT, outcome.event)
+        ended = self._activity(record, status, outcome, self._clock.ticks() - record.began)
         await self._write(ended, durable=record.waits)
         self._on_end(ended)
+
+    def _opened(self, call: Call, found: ListedTool | None, verdict: Verdict, origin: Origin) -> OpenRecord:
+        now = self._clock.now()
+        # After a failure only a write that is waited for tells whether the store can write again.
+        waits = found is None or self._waits(found) or self._store.ailing
+        return OpenRecord(new_id(now), now, call, found, verdict, origin, waits, self._clock.ticks())
 
     async def _write(self, activity: Activity, *, durable: bool) -> None:
         if durable:
@@ -164,26 +163,29 @@ class Recorder:
         return self._wait is RecordWait.ALL or found.classification.gateway is not SafetyClass.READ_ONLY
 
     def _known_secrets(self) -> KnownSecrets:
-        values = frozenset(self._secrets())
-        if values != self._known[0]:
-            self._known = values, KnownSecrets(values)
+        values = self._secrets()
+        if len(values) != self._known[0]:
+            self._known = len(values), KnownSecrets(values)
         return self._known[1]
 
-    def _record(
-        self, call: Call, found: ListedTool | None, verdict: Verdict, origin: Origin, event: CallEvent
+    def _activity(
+        self, record: OpenRecord, status: CallState | None, outcome: Outcome | None = None, took: Micros = 0
     ) -> Activity:
-        now = self._clock.now()
+        call, found, verdict = record.call, record.found, record.verdict
         known = self._known_secrets()
+        body = _body(record, outcome, took, _Look(known, closely=False))
+        if not _is_harmless(body, known):
+            body = _body(record, outcome, took, _Look(known, closely=True))
         return Activity(
-            id=new_id(now),
-            at=now,
+            id=record.id,
+            at=record.at,
             type=ActivityType.POLICY_DECISION if isinstance(verdict, Deny) else ActivityType.TOOL_CALL,
-            status=next_call_state(CallState.RECEIVED, event) or CallState.BLOCKED,
-            body=_body(call, found, verdict, origin, known),
+            status=status or CallState.INDETERMINATE,
+            body=body,
             server=_label(call.server or None, known),
             tool=_label(call.tool, known),
             caller=call.caller.name,
-            session_id=_label(origin.session_id, known),
+            session_id=_label(record.origin.session_id, known),
             workspace=call.caller.workspace,
             intent_type=_one_of(_OPERATIONS, _intent(call, verdict).operation_type),
             safety_class=None if found is None else found.classification.gateway,
@@ -192,30 +194,76 @@ class Recorder:
         )
 
 
-def _body(
-    call: Call, found: ListedTool | None, verdict: Verdict, origin: Origin, known: KnownSecrets
-) -> dict[str, Json]:
-    return {
+class _Look(Struct, frozen=True):
+    """How closely texts are looked at before they are kept. A text that is cut is looked at closely in any case: half a
+    secret is not seen to be one."""
+
+    known: KnownSecrets
+    closely: bool
+
+    def text(self, text: str, length: int) -> str:
+        if self.closely or len(text) > length:
+            return _cut(text, length, self.known)
+        return text
+
+    def arguments(self, arguments: JsonObject) -> Json:
+        size = len(msgspec.json.encode(arguments))
+        if size <= MAX_ARGUMENTS:
+            return redact(arguments, self.known) if self.closely else arguments
+        names: list[Json] = [_cut(name, MAX_LABEL, self.known) for name in islice(arguments, MAX_NAMES)]
+        return {"kept": False, "bytes": size, "keys": names}
+
+    def content(self, text: str, size: int) -> str:
+        """As much of a result as is kept. A word that was cut in two goes too."""
+        if size > MAX_CONTENT:
+            kept, tail = text[: MAX_CONTENT - MAX_WORD], text[MAX_CONTENT - MAX_WORD : MAX_CONTENT]
+            return redact_text(kept + tail[: 1 + max(map(tail.rfind, _BETWEEN_WORDS))], self.known)
+        return redact_text(text, self.known) if self.closely else text
+
+
+def _is_harmless(body: dict[str, Json], known: KnownSecrets) -> bool:
+    try:
+        return has_nothing_to_hide(msgspec.json.encode(body), known)
+    except UnicodeEncodeError:  # a lone surrogate, which the closer look knows to deal with
+        return False
+
+
+def _body(record: OpenRecord, outcome: Outcome | None, took: Micros, look: _Look) -> dict[str, Json]:
+    call, verdict, origin, found = record.call, record.verdict, record.origin, record.found
+    body: dict[str, Json] = {
         "entry": origin.entry,
-        "request_id": None if origin.request_id is None else _cut(origin.request_id, MAX_LABEL, known),
-        "client": _label(origin.client, known),
-        "model": _label(origin.model, known),
+        "request_id": None if origin.request_id is None else look.text(origin.request_id, MAX_LABEL),
+        "client": _label(origin.client, look.known),
+        "model": _label(origin.model, look.known),
         "class_source": None if found is None else found.classification.source,
-        "reasons": [{"code": reason.code, "text": _cut(reason.text, MAX_TOLD, known)} for reason in verdict.reasons],
-        "metadata": _metadata(call, verdict, known),
-        "arguments": _arguments(call.arguments, known),
+        "reasons": [{"code": each.code, "text": look.text(each.text, MAX_TOLD)} for each in verdict.reasons],
+        "metadata": _metadata(call, verdict, look),
+        "arguments": look.arguments(call.arguments),
         "digest": call.digest,
     }
+    if outcome is not None:
+        body["result"] = _result(outcome, look)
+        body["timings"] = {"upstream_us": took}
+    return body
 
 
-def _metadata(call: Call, verdict: Verdict, known: KnownSecrets) -> dict[str, Json]:
+def _result(outcome: Outcome, look: _Look) -> dict[str, Json]:
+    result: dict[str, Json] = {"size": outcome.size}
+    if outcome.content:
+        result["content"] = look.content(outcome.content, outcome.size)
+    if outcome.error:
+        result["error"] = look.content(outcome.error, len(outcome.error))
+    return result
+
+
+def _metadata(call: Call, verdict: Verdict, look: _Look) -> dict[str, Json]:
     metadata: dict[str, Json] = {"tool_variant": call.variant.value}
     if call.method != CALL_METHOD:
         metadata["method"] = call.method
     if not isinstance(verdict, Deny):
-        metadata["warnings"] = [_cut(reason.text, MAX_TOLD, known) for reason in verdict.warnings]
+        metadata["warnings"] = [look.text(reason.text, MAX_TOLD) for reason in verdict.warnings]
     if not isinstance(verdict, Deny) or call.declaration.given:
-        metadata["intent"] = _shown_intent(_intent(call, verdict), known)
+        metadata["intent"] = _shown_intent(_intent(call, verdict), look)
     return metadata
 
 
@@ -248,34 +296,18 @@ def _intent(call: Call, verdict: Verdict) -> Intent | Declaration:
     return call.declaration if isinstance(verdict, Deny) else verdict.intent
 
 
-def _shown_intent(intent: Intent | Declaration, known: KnownSecrets) -> dict[str, Json]:
+def _shown_intent(intent: Intent | Declaration, look: _Look) -> dict[str, Json]:
     """As far as it is well formed: what was declared of a refused call may be anything."""
     reason = intent.reason if isinstance(intent.reason, str) else ""
     return {
         "operation_type": _one_of(_OPERATIONS, intent.operation_type),
         "data_sensitivity": _one_of(_SENSITIVITIES, intent.data_sensitivity),
-        "reason": _cut(reason, MAX_REASON, known),
+        "reason": look.text(reason, MAX_REASON),
     }
 
 
 def _one_of(words: Collection[str], given: Json) -> str | None:
     return given if isinstance(given, str) and given in words else None
-
-
-def _arguments(arguments: JsonObject, known: KnownSecrets) -> Json:
-    size = len(msgspec.json.encode(arguments))
-    if size <= MAX_ARGUMENTS:
-        return redact(arguments, known)
-    names: list[Json] = [_cut(name, MAX_LABEL, known) for name in islice(arguments, MAX_NAMES)]
-    return {"kept": False, "bytes": size, "keys": names}
-
-
-def _content(text: str, size: int, known: KnownSecrets) -> str:
-    """As much of a result as is kept. A word that was cut in two goes too: half a secret is not seen to be one."""
-    if size > MAX_CONTENT:
-        kept, tail = text[: MAX_CONTENT - MAX_WORD], text[MAX_CONTENT - MAX_WORD : MAX_CONTENT]
-        text = kept + tail[: 1 + max(map(tail.rfind, _BETWEEN_WORDS))]
-    return redact_text(text, known)
 
 
 def _label(text: str | None, known: KnownSecrets) -> str | None:

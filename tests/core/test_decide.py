@@ -1,11 +1,11 @@
 """The gates in their order, and the properties that hold for any facts."""
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from interlock.core.classify import classify, read_descriptor
 from interlock.core.decide import (

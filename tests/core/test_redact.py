@@ -3,12 +3,13 @@
 import json
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from interlock.core.model import Json
-from interlock.core.redact import MAX_DEPTH, KnownSecrets, redact, redact_text
+from interlock.core.redact import MAX_DEPTH, KnownSecrets, has_nothing_to_hide, redact, redact_text
 from interlock.core.secret_signs import SECRET_SHAPES
 from tests.core.strategies import json_values
 
@@ -262,3 +263,64 @@ def test_redacting_twice_is_the_same_as_once(text: str, levels: int) -> None:
 
     assert redact_text(once) == once
     assert redact(redact({"token": text, text: [text]})) == redact({"token": text, text: [text]})
+
+
+# One look ---------------------------------------------------------------------------------------------------------
+PARTS = [
+    *("basic", "Basic ", "sig=", "https://", "hooks.slack.com/services", "/", "user", ":", "@", "eyJ", ".", "AKIA"),
+    *(
+        "sk-",
+        "ghp_",
+        "npm_",
+        "hvs.",
+        "SG.",
+        "12345678",
+        ":AA",
+        "il_",
+        "_",
+        "-----BEGIN A",
+        "abcdefghijklmnopqrstuvwxyz",
+    ),
+    *(
+        "ABCDEFGHIJKLMNOP",
+        "\t",
+        "\n",
+        "\r",
+        "\b",
+        "\f",
+        "\x01",
+        "\x7f",
+        "\u2028",
+        "\\",
+        "/",
+        '"',
+        "'",
+        "{",
+        "}",
+        "[",
+        "]",
+    ),
+]
+
+
+@given(st.lists(st.sampled_from(PARTS), max_size=8).map("".join), st.integers(0, 2))
+def test_what_one_look_lets_pass_has_nothing_to_hide(text: str, levels: int) -> None:
+    for _ in range(levels):
+        text = json.dumps({"a": text}, ensure_ascii=False)
+    value: dict[str, Json] = {"content": text, text: [text]}
+
+    assert not has_nothing_to_hide(msgspec.json.encode(value)) or redact(value) == value
+
+
+@pytest.mark.parametrize("secret", [*SECRETS.values(), *NAMED.values()], ids=[*SECRETS, *NAMED])
+@pytest.mark.parametrize("around", ["{}", "before {} after", '"{}"', "x\n{}\ny", "é {} ü", "\t{}\b"])
+def test_one_look_sees_every_secret(secret: str, around: str) -> None:
+    assert not has_nothing_to_hide(msgspec.json.encode({"content": around.replace("{}", secret)}))
+
+
+def test_one_look_sees_the_values_that_are_known() -> None:
+    quoted = 'open "sesame"'
+
+    assert not has_nothing_to_hide(msgspec.json.encode({"a": f"said {quoted}"}), KnownSecrets([quoted]))
+    assert not has_nothing_to_hide(msgspec.json.encode({"a": json.dumps([quoted])}), KnownSecrets([quoted]))
+    assert has_nothing_to_hide(msgspec.json.encode({"a": "open"}), KnownSecrets([quoted]))

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 import pytest
 from starlette.types import Message
 
+from interlock.alarms import Alarms
 from interlock.receive.exchange import MAX_UNREAD, HttpExchange
 
 ANSWER, CANCELLED = b'{"answer":1}', b'{"cancelled":1}'
@@ -32,7 +33,7 @@ class Client:
 
 async def run(client: Client, work: Callable[[HttpExchange], Awaitable[bytes]]) -> None:
     async with asyncio.timeout(5), asyncio.TaskGroup() as side:
-        exchange = HttpExchange(client.receive, client.send, side)
+        exchange = HttpExchange(client.receive, client.send, side, Alarms())
         await exchange.run(work(exchange), CANCELLED)
 
 
@@ -131,7 +132,7 @@ async def test_a_call_that_fails_while_it_says_something_leaves_nothing_running(
 
     client = Client()
     async with asyncio.timeout(5), asyncio.TaskGroup() as side:
-        exchange = HttpExchange(client.receive, client.send, side)
+        exchange = HttpExchange(client.receive, client.send, side, Alarms())
         with pytest.raises(ZeroDivisionError):
             await exchange.run(work(exchange), CANCELLED)
 

@@ -7,8 +7,9 @@ import asyncio
 import itertools
 import os
 import sys
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from interlock.clock import SystemClock
 from interlock.core.lifecycle import CallState

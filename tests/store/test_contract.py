@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace as changed
 
 from interlock.core.drift import Reviewed, definition_of
 from interlock.core.lifecycle import CallState
@@ -61,9 +62,9 @@ async def test_what_was_written_is_seen_by_another_process_at_once(store: Store,
 
 async def test_a_new_version_replaces_the_row_and_the_log_remembers_both(store: Store) -> None:
     await store.write([activity(1, CallState.SENT)])
-    await store.write([replace(activity(1), caller="bob", at=NOW + 99)])
+    await store.write([changed(activity(1), caller="bob", at=NOW + 99)])
 
-    assert await store.get_activity("act-000001") == replace(activity(1), caller="bob", at=NOW + 99)
+    assert await store.get_activity("act-000001") == changed(activity(1), caller="bob", at=NOW + 99)
     assert await ids_of(store) == ["act-000001"]
     assert [json.loads(entry.text)["status"] for entry in await log_of(store)] == ["sent", "success"]
 
@@ -113,9 +114,9 @@ async def test_a_write_that_nobody_waits_for_any_more_is_written_all_the_same(st
 
 async def test_an_activity_that_cannot_be_stored_fails_alone(store: Store) -> None:
     with pytest.raises(ValueError, match="surrogates"):
-        store.write_soon([activity(1), replace(activity(2), tool="\ud800")])
+        store.write_soon([activity(1), changed(activity(2), tool="\ud800")])
     with pytest.raises(ValueError, match="64 bits"):
-        await store.write([replace(activity(3), at=2**63)])
+        await store.write([changed(activity(3), at=2**63)])
     await store.write([activity(4)])
 
     assert await ids_of(store) == ["act-000004"]
@@ -123,7 +124,7 @@ async def test_an_activity_that_cannot_be_stored_fails_alone(store: Store) -> No
 
 async def test_what_becomes_of_an_activity_after_it_was_queued_is_not_written(store: Store) -> None:
     body: dict[str, str] = {"said": "before"}
-    store.write_soon([replace(activity(1), body=body)])
+    store.write_soon([changed(activity(1), body=body)])
     body["said"] = "after"
     await store.write([])
 
@@ -179,7 +180,7 @@ async def test_a_closed_store_refuses_everything(store: Store) -> None:
 # Listing --------------------------------------------------------------------------------------------------------
 async def test_the_newest_comes_first_and_ids_break_ties(store: Store) -> None:
     times = {"b": 5, "a": 5, "c": 4, "d": 9, "e": -3}
-    await store.write([replace(activity(0), id=each, at=at) for each, at in times.items()])
+    await store.write([changed(activity(0), id=each, at=at) for each, at in times.items()])
 
     assert await ids_of(store) == ["d", "b", "a", "c", "e"]
 
@@ -234,7 +235,7 @@ async def test_times_beyond_any_clock_are_no_error(store: Store) -> None:
 
 async def test_words_in_a_filter_are_only_compared(store: Store) -> None:
     odd = "x' OR '1'='1\0%_\\\"é"
-    await store.write([activity(1), replace(activity(2), tool=odd, caller=odd)])
+    await store.write([activity(1), changed(activity(2), tool=odd, caller=odd)])
 
     page = await store.list_activities(ActivityFilter(tool=odd))
     assert [each.id for each in page.items] == ["act-000002"]
@@ -317,7 +318,7 @@ async def test_a_cursor_of_a_later_time_does_not_reach_past_until(store: Store) 
 
 async def test_what_a_crash_left_behind_is_every_call_without_an_end(store: Store) -> None:
     await store.write([activity(number, status) for number, status in enumerate(CallState)])
-    await store.write([replace(activity(50, CallState.SENT), type=ActivityType.APPROVAL)])
+    await store.write([changed(activity(50, CallState.SENT), type=ActivityType.APPROVAL)])
 
     assert [each.status for each in await store.open_activities()] == ["received", "held", "sent"]
 
@@ -532,9 +533,9 @@ async def _refused(store: Store) -> bool:
 # Counting -------------------------------------------------------------------------------------------------------
 async def test_activities_are_counted_by_what_they_share_and_by_time(store: Store) -> None:
     begin = NOW // 100 * 100
-    same = [replace(activity(0), id=f"a{n}", at=begin + n, verdict="allow") for n in range(3)]
-    later = replace(activity(0), id="b", at=begin + 100, safety_class="dangerous", status=CallState.ERROR)
-    other = replace(activity(0), id="c", at=begin, server="other")
+    same = [changed(activity(0), id=f"a{n}", at=begin + n, verdict="allow") for n in range(3)]
+    later = changed(activity(0), id="b", at=begin + 100, safety_class="dangerous", status=CallState.ERROR)
+    other = changed(activity(0), id="c", at=begin, server="other")
     await store.write([*same, later, other])
 
     assert await store.activity_stats(ActivityFilter(server="github"), 100) == ActivityStats(

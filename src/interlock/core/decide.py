@@ -8,9 +8,12 @@ INVARIANT: adding a deny or raising evidence, losing a grant, or time passing ne
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from interlock import errors
 from interlock.core.canonical import content_hash
@@ -74,24 +77,22 @@ class LabEntry:
 Entry: TypeAlias = GatewayEntry | RunToolEntry | LabEntry
 
 
-@dataclass(frozen=True, slots=True)
-class KnownTool:
+class KnownTool(Struct, frozen=True):
     """A tool that was found, with its classification."""
 
     tool: Tool
     classification: Classification
 
 
-@dataclass(frozen=True, slots=True)
-class Facts:
+class Facts(Struct, frozen=True):
     """Everything a decision may depend on. What others found out beforehand comes in as a sentence or None."""
 
     call: Call
     found: KnownTool | None
     rules: RuleBook
     now: Micros
-    entry: Entry = field(default_factory=GatewayEntry)
-    hold: HoldTerms = field(default_factory=HoldTerms)
+    entry: Entry = GatewayEntry()
+    hold: HoldTerms = HoldTerms()
     grants: Sequence[Grant] = ()
     suggestion: str = ""
     """A did-you-mean for a tool that was not found, among those this caller may see."""
@@ -285,8 +286,7 @@ _KNOWN_GATES: tuple[Callable[[Facts, KnownTool], Deny | None], ...] = (
 # Rules, else posture --------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class _Ruling:
+class _Ruling(Struct, frozen=True):
     """What rules, posture and drift say before grants and quotas are looked at."""
 
     effect: Effect

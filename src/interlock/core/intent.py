@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
+from msgspec import Struct
+
 from interlock import errors
 from interlock.core.model import (
     OPERATION_OF_CLASS,
@@ -113,8 +115,7 @@ def _short(value: Json) -> str:
     return str(value)[:60]
 
 
-@dataclass(frozen=True, slots=True)
-class AnnotationCheck:
+class AnnotationCheck(Struct, frozen=True):
     """What came of holding the declaration against the server's annotations."""
 
     refusal: Reason | None = None

@@ -5,9 +5,11 @@ JSON (`Json`) until a function of this package has read it; nothing here looks i
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import ClassVar, TypeAlias
+
+from msgspec import Struct
 
 from interlock.core.safety import Effect, SafetyClass
 from interlock.errors import Reason
@@ -58,8 +60,7 @@ class Sensitivity(StrEnum):
     UNKNOWN = "unknown"
 
 
-@dataclass(frozen=True, slots=True)
-class Intent:
+class Intent(Struct, frozen=True):
     """What the agent declared, after it was read and found well formed."""
 
     operation_type: OperationType
@@ -67,8 +68,7 @@ class Intent:
     reason: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Declaration:
+class Declaration(Struct, frozen=True):
     """What the agent sent as its intent, not yet checked. `given` is False when it sent none at all."""
 
     given: bool = False
@@ -96,15 +96,14 @@ class Standing(StrEnum):
     CHANGED = "changed"
 
 
-@dataclass(frozen=True, slots=True)
-class Tool:
+class Tool(Struct, frozen=True):
     """A tool of an upstream, as far as a decision needs it."""
 
     server: str
     namespace: str
     name: str
     fingerprint: str = ""
-    hints: Hints = field(default_factory=Hints)
+    hints: Hints = Hints()
     standing: Standing = Standing.KNOWN
 
     @property
@@ -126,8 +125,7 @@ class Finding:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Scope:
+class Scope(Struct, frozen=True):
     """What a caller's token may reach. None means no limit; patterns are globs."""
 
     servers: tuple[str, ...] | None = None
@@ -136,20 +134,18 @@ class Scope:
     expires_at: Micros | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Caller:
+class Caller(Struct, frozen=True):
     """Who calls, as we identified it; never as it describes itself."""
 
     name: str
     workspace: str | None = None
-    scope: Scope = field(default_factory=Scope)
+    scope: Scope = Scope()
 
 
 CALL_METHOD = "tools/call"
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(Struct, frozen=True):
     """One call of one tool. `digest` covers the canonical arguments, reserved fields left out.
 
     Reading a resource, getting a prompt and the like are calls too: `method` is then that of the protocol, and so is
@@ -162,7 +158,7 @@ class Call:
     arguments: JsonObject
     digest: str
     variant: Variant = Variant.DIRECT
-    declaration: Declaration = field(default_factory=Declaration)
+    declaration: Declaration = Declaration()
     method: str = CALL_METHOD
 
     @property
@@ -181,16 +177,14 @@ class HoldTerms:
     max_grant: int = 900
 
 
-@dataclass(frozen=True, slots=True)
-class Ground:
+class Ground(Struct, frozen=True):
     """What a verdict stands on: a rule, a posture or another standing order, with a hash of its content."""
 
     id: str
     content_hash: str
 
 
-@dataclass(frozen=True, slots=True)
-class Allow:
+class Allow(Struct, frozen=True):
     """The call may go. `grant` is the grant it has to consume first, if it needs one."""
 
     effect: ClassVar[Effect] = Effect.ALLOW
@@ -203,8 +197,7 @@ class Allow:
     auth_scope: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Hold:
+class Hold(Struct, frozen=True):
     """The call waits for a second key. `attach_to` is the approval that already waits for this very call."""
 
     effect: ClassVar[Effect] = Effect.HOLD
@@ -218,8 +211,7 @@ class Hold:
     auth_scope: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Deny:
+class Deny(Struct, frozen=True):
     """The call is refused, and nothing is sent."""
 
     effect: ClassVar[Effect] = Effect.DENY

@@ -22,7 +22,16 @@ from interlock.core.secret_signs import (
     signs_in,
 )
 
-__all__ = ["MAX_DEPTH", "SECRET_SHAPES", "KnownSecrets", "is_secret_key", "is_secret_label", "redact", "redact_text"]
+__all__ = [
+    "MAX_DEPTH",
+    "SECRET_SHAPES",
+    "KnownSecrets",
+    "has_nothing_to_hide",
+    "is_secret_key",
+    "is_secret_label",
+    "redact",
+    "redact_text",
+]
 
 MAX_DEPTH = 200
 
@@ -46,7 +55,12 @@ class KnownSecrets:
         forms = {form for value in values if len(value) >= LEAST_KNOWN for form in _forms(value)}
         # The longest first, so that of two values of which one begins the other nothing is left.
         self._forms = tuple(sorted(forms, key=len, reverse=True))
+        self._raw = tuple(form.encode("utf-8", "replace") for form in self._forms)
         self._pattern = re.compile("|".join(map(re.escape, self._forms)))
+
+    def are_in(self, json: bytes) -> bool:
+        """Whether one of them stands in a JSON text."""
+        return any(form in json for form in self._raw)
 
     def hide(self, text: str) -> str:
         """The text without them."""
@@ -66,6 +80,14 @@ def _forms(value: str) -> set[str]:
 
 
 NOTHING_KNOWN = KnownSecrets()
+
+
+def has_nothing_to_hide(json: bytes, known: KnownSecrets = NOTHING_KNOWN) -> bool:
+    """Whether one look at the JSON of a value is enough to know that redacting would change nothing in it.
+
+    This is the common case, and a search in every text of the value would cost far more.
+    """
+    return not may_hold_secrets(json) and not known.are_in(json)
 
 
 def redact_text(text: str, known: KnownSecrets = NOTHING_KNOWN) -> str:

@@ -10,6 +10,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
+from msgspec import Struct
+
 from interlock.core.canonical import content_hash
 from interlock.core.globs import Glob, compile_glob
 from interlock.core.matchers import ArgumentMatcher, compile_matcher
@@ -59,8 +61,7 @@ class Rule:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Query:
+class Query(Struct, frozen=True):
     """What a rule is matched against. `tool` is the qualified name `namespace__tool`."""
 
     server: str

@@ -94,7 +94,8 @@ _ANY_SHAPE = "|".join(f"(?:{shape})" for _, shape in _BOUND_SHAPES)
 _SHAPED = re2.compile(_ANY_SHAPE, _OPTIONS)
 _SIGN = re2.compile(f"{_ANY_SHAPE}|(?:{_FLAG})|(?:{_MEMBER})", _OPTIONS)
 """One pass for the common case, in which there is nothing to hide."""
-_HINT = re2.compile(rf"{_ANY_SHAPE}|(?i:{_WORDS})|\\u", _OPTIONS)
+_HINT = re2.compile(rf"{_ANY_SHAPE}|(?i:{_WORDS}|basic)|\\[ubf]", _OPTIONS)
+"""The same for JSON that is not decoded. An escape can hide a shape, unless a word of it is a hint by itself."""
 _FLAGS = re2.compile(_FLAG)
 _MEMBERS = re2.compile(_MEMBER)
 

@@ -6,11 +6,10 @@ bytes that they were. Batches are refused. Ids are compared as text: an upstream
 nothing.
 """
 
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 import msgspec
-from msgspec import Raw
+from msgspec import Raw, Struct
 
 from interlock.forward.link import Answer, BadMessage, Notification, RpcError
 
@@ -20,16 +19,14 @@ _NOTHING = Raw(b"")
 """The mark of an absent member. `Raw | None` would not do: msgspec takes it for "null only"."""
 
 
-@dataclass(frozen=True, slots=True)
-class Reply:
+class Reply(Struct, frozen=True):
     """The answer to a request; `id` is its JSON text."""
 
     id: bytes
     answer: Answer
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
+class Question(Struct, frozen=True):
     """A request of the upstream; `id` is its JSON text."""
 
     id: bytes

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
+from msgspec import Struct
 
 from interlock.forward.link import BadMessage
 
@@ -86,8 +87,7 @@ def is_visible(text: str) -> bool:
 # What comes in --------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Head:
+class Head(Struct, frozen=True):
     """The start of an answer. Names are in lower case; the values of a name that came twice are joined with a comma."""
 
     status: int

@@ -59,6 +59,7 @@ class Connection(asyncio.Protocol):
     """
 
     _transport: asyncio.Transport
+    _poll: select.poll
 
     def __init__(self, origin: str, on_lost: "Callable[[Connection], None]") -> None:
         self._origin = origin
@@ -75,6 +76,8 @@ class Connection(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast("asyncio.Transport", transport)
+        self._poll = select.poll()
+        self._poll.register(transport.get_extra_info("socket").fileno(), select.POLLIN)
 
     def usable(self) -> bool:
         """Whether a request may be written: the connection is open and there is nothing to read.
@@ -87,9 +90,7 @@ class Connection(asyncio.Protocol):
             return False
         if not self.ready and self._transport.get_extra_info("ssl_object") is not None:
             return True
-        poll = select.poll()
-        poll.register(self._transport.get_extra_info("socket").fileno(), select.POLLIN)
-        return not poll.poll(0)
+        return not self._poll.poll(0)
 
     async def exchange(self, request: bytes, taker: Taker) -> None:
         """Write a request and hand its answer to the taker; returns when it has enough."""

@@ -9,8 +9,9 @@ INVARIANT: a link never sends a request twice unless it knows that not one byte 
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Protocol
+
+from msgspec import Struct
 
 MAX_MESSAGE = 4 * 1024 * 1024
 """The longest message that is taken from an upstream, in bytes."""
@@ -34,8 +35,7 @@ class BadMessage(Exception):
     """The upstream sent something that is no message: too long, not UTF-8, not JSON, not JSON-RPC."""
 
 
-@dataclass(frozen=True, slots=True)
-class RpcError:
+class RpcError(Struct, frozen=True):
     """A JSON-RPC error of the upstream; `data` is its JSON text, or empty."""
 
     code: int
@@ -43,16 +43,14 @@ class RpcError:
     data: bytes = b""
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(Struct, frozen=True):
     """What came back for one request: the JSON text of the result, or an error."""
 
     result: bytes = b""
     error: RpcError | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Notification:
+class Notification(Struct, frozen=True):
     """A message of the upstream that wants no answer; `params` is its JSON text, or empty."""
 
     method: str

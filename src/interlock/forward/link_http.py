@@ -12,9 +12,10 @@ import base64
 import ssl
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from functools import cache
+from functools import cache, lru_cache
 from itertools import count
 
+from interlock.alarms import Alarms, Deadline
 from interlock.forward.envelope import (
     Question,
     cancelled_text,
@@ -67,6 +68,12 @@ def header_text(text: str) -> str:
     return f"=?base64?{base64.b64encode(text.encode('utf-8')).decode('ascii')}?="
 
 
+@lru_cache(maxsize=4096)
+def _mirrored(name: str, text: str) -> bytes:
+    """The line that repeats something of the body; tools are few and are called again."""
+    return field_line(name, header_text(text))
+
+
 def _configured(headers: Mapping[str, str]) -> bytes:
     """The lines of the configured headers; raises ValueError with a sentence that does not repeat a value."""
     lines = {"user-agent": field_line("User-Agent", "interlock")}  # some servers turn away who does not give one
@@ -108,7 +115,8 @@ class HttpLink:
         self._on_down = on_down
         self._session: str | None = None
         self._numbers = count(1)
-        self._deadlines: set[asyncio.Timeout] = set()
+        self._alarms = Alarms()
+        self._deadlines: set[Deadline] = set()
         self._pool = Pool(address, context, limit=MAX_CONNECTIONS)
         # Errands have connections of their own: a call can be cancelled even when every other one is busy.
         self._errand_pool = Pool(address, context, limit=ERRAND_CONNECTIONS)
@@ -201,8 +209,7 @@ class HttpLink:
         """Wake all who wait, end the session, and see every connection closed. The link can be started again."""
         errands, self._errands = self._errands, None
         for deadline in self._deadlines:
-            if not deadline.expired():
-                deadline.reschedule(0)
+            deadline.expire()
         if self._session is not None:
             await self._end_session(self._session)
         if errands is not None:
@@ -225,9 +232,9 @@ class HttpLink:
         if session is not None:
             lines.append(field_line("Mcp-Session-Id", session))
         if self.modern and method is not None:
-            lines.append(field_line("Mcp-Method", header_text(method)))
+            lines.append(_mirrored("Mcp-Method", method))
         if self.modern and name is not None:
-            lines.append(field_line("Mcp-Name", header_text(name)))
+            lines.append(_mirrored("Mcp-Name", name))
         lines.append(b"Content-Length: %d\r\n\r\n" % len(body))
         lines.append(body)
         return b"".join(lines)
@@ -236,10 +243,10 @@ class HttpLink:
         """One exchange under a deadline, which `close` moves to now."""
         if self._errands is None:
             raise LinkDown(f"the link to {self._origin} is not open", sent=False)
-        deadline = asyncio.timeout(seconds)
+        deadline = self._alarms.deadline(seconds)
         self._deadlines.add(deadline)
         try:
-            async with deadline:
+            with deadline:
                 await pool.exchange(message, taker)
         except TimeoutError:
             raise self._overdue(seconds, sent=taker.sent) from None

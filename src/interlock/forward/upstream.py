@@ -16,6 +16,7 @@ from functools import cache
 from typing import Any, TypeAlias, cast
 
 import msgspec
+from msgspec import Struct
 
 from interlock import __version__
 from interlock.core.model import CALL_METHOD
@@ -85,8 +86,7 @@ class UpstreamSpec:
         return replace(self, env={**self.env, **scope.env}, headers={**self.headers, **scope.headers})
 
 
-@dataclass(frozen=True, slots=True)
-class Ask:
+class Ask(Struct, frozen=True):
     """What an upstream is asked: a method of the protocol and its params, the JSON text of an object without `_meta`.
 
     `name` is the tool, prompt or resource that it is about, `log_level` from which level on somebody wants to hear the

@@ -8,10 +8,10 @@ whole numbers, members in another case. What passes is decoded here and nowhere 
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, TypeAlias, cast
 
 import msgspec
+from msgspec import Struct
 
 from interlock.core.model import JsonObject
 
@@ -31,8 +31,7 @@ class Undecodable(Exception):
         self.id = request_id
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(Struct, frozen=True):
     """A request: it wants an answer."""
 
     id: RequestId
@@ -40,16 +39,14 @@ class Request:
     params: JsonObject
 
 
-@dataclass(frozen=True, slots=True)
-class Notice:
+class Notice(Struct, frozen=True):
     """A notification: it wants none."""
 
     method: str
     params: JsonObject
 
 
-@dataclass(frozen=True, slots=True)
-class Response:
+class Response(Struct, frozen=True):
     """An answer of the client to something it was asked."""
 
     id: RequestId

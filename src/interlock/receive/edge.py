@@ -5,12 +5,12 @@ requests to this machine. Then the size and the pace of the body, then who is ca
 answer; none of it reaches the lane, the SDK or the record.
 """
 
-import asyncio
 from collections.abc import Iterable
 from urllib.parse import urlsplit
 
 from starlette.types import Receive, Scope, Send
 
+from interlock.alarms import Alarms
 from interlock.receive.exchange import send_json
 
 READ_SECONDS = 30.0
@@ -48,6 +48,7 @@ class Edge:
         self._hosts = None if hosts is None else frozenset(hosts)
         self._origins = frozenset(origins)
         self._max_body = max_body
+        self._alarms = Alarms()
 
     def check(self, scope: Scope) -> dict[str, str]:
         """Check Host and Origin and return the headers, or raise Refused."""
@@ -76,7 +77,7 @@ class Edge:
         if int(declared) > self._max_body:
             raise Refused(413, f"The body is longer than {self._max_body} bytes.")
         try:
-            async with asyncio.timeout(READ_SECONDS):
+            with self._alarms.deadline(READ_SECONDS):
                 return await self._read(receive)
         except TimeoutError:
             raise Refused(408, f"The body did not arrive within {READ_SECONDS:.0f} seconds.") from None

@@ -11,6 +11,7 @@ from typing import Any
 
 from starlette.types import Receive, Send
 
+from interlock.alarms import Alarms
 from interlock.receive import replies
 
 WATCH_AFTER = 0.05
@@ -35,10 +36,11 @@ async def send_json(send: Send, status: int, body: bytes) -> None:
 class HttpExchange:
     """One request under way. `side` is the task group that owns what has to run beside it."""
 
-    def __init__(self, receive: Receive, send: Send, side: asyncio.TaskGroup) -> None:
+    def __init__(self, receive: Receive, send: Send, side: asyncio.TaskGroup, alarms: Alarms) -> None:
         self._receive = receive
         self._send = send
         self._side = side
+        self._alarms = alarms
         self._unread: asyncio.Queue[bytes | None] | None = None
         """There once there was something to say before the answer; so is the speaker."""
         self._unread_bytes = 0
@@ -75,7 +77,7 @@ class HttpExchange:
 
     async def _answer(self, work: Awaitable[bytes], on_cancel: bytes) -> bytes:
         self._task = asyncio.current_task()
-        timer = asyncio.get_running_loop().call_later(WATCH_AFTER, self._start_watching)
+        timer = self._alarms.set(WATCH_AFTER, self._start_watching)
         try:
             return await work
         except asyncio.CancelledError:

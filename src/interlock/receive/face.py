@@ -8,7 +8,6 @@ edge (Host, Origin, size) → identify → decode ─┬─ tools/call → lane
 import asyncio
 import contextlib
 from collections.abc import AsyncGenerator, Awaitable, Callable
-from dataclasses import dataclass
 from typing import TypeAlias
 
 import msgspec
@@ -18,9 +17,11 @@ from mcp.shared.inbound import (
     find_duplicated_routing_header,
 )
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
+from msgspec import Struct
 from starlette.types import Message as AsgiMessage
 from starlette.types import Receive, Scope, Send
 
+from interlock.alarms import Alarms
 from interlock.core.model import CALL_METHOD
 from interlock.errors import Reason
 from interlock.receive import replies
@@ -45,8 +46,7 @@ _META = "io.modelcontextprotocol/"
 _Serve: TypeAlias = Callable[[Request, Context, Tell], Awaitable[bytes]]
 
 
-@dataclass(frozen=True, slots=True)
-class _Incoming:
+class _Incoming(Struct, frozen=True):
     """One HTTP request after the edge: the connection, who is behind it, and its session."""
 
     scope: Scope
@@ -78,6 +78,7 @@ class Face:
         self._sdk = rest.asgi()
         self._rest = rest
         self._side = asyncio.TaskGroup()
+        self._alarms = Alarms()
 
     @contextlib.asynccontextmanager
     async def running(self) -> AsyncGenerator[None]:
@@ -225,8 +226,8 @@ class Face:
             return
         if not modern and session is None:
             raise Refused(400, "A call needs the Mcp-Session-Id of an initialized session.")
-        context = Context(incoming.principal.as_caller(), modern, _origin(request, session, modern=modern), session)
-        exchange = HttpExchange(incoming.receive, incoming.send, self._side)
+        context = Context(incoming.scope[CALLER_KEY], modern, _origin(request, session, modern=modern), session)
+        exchange = HttpExchange(incoming.receive, incoming.send, self._side, self._alarms)
         if session is not None:
             session.running[request.id] = exchange.cancel
         try:
@@ -251,9 +252,11 @@ def _cancel(session: Session | None, message: Notice) -> None:
 
 def _modern_rejection(incoming: _Incoming, request: Request) -> bytes | None:
     """What is wrong with the envelope or the mirrored headers of a modern request, as an error answer."""
-    doubled = find_duplicated_routing_header(
-        (name.decode("latin-1"), value.decode("latin-1")) for name, value in incoming.scope["headers"]
-    )
+    doubled = None
+    if len(incoming.headers) < len(incoming.scope["headers"]):  # else no name stands twice
+        doubled = find_duplicated_routing_header(
+            (name.decode("latin-1"), value.decode("latin-1")) for name, value in incoming.scope["headers"]
+        )
     if doubled is not None:
         return replies.error_response(request.id, -32020, f"{doubled} header appears more than once")
     routed = classify_inbound_request({"method": request.method, "params": request.params}, headers=incoming.headers)

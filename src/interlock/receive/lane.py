@@ -4,10 +4,10 @@ The SDK serves the rest of the protocol; calls are ours, because a call is where
 speed have to be one thing. The lane hands every call to the pipeline and owns nothing of the decision.
 """
 
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
+from msgspec import Struct
 
 from interlock.core.model import Call, Caller
 from interlock.errors import Reason
@@ -23,8 +23,7 @@ from interlock.record import Origin
 INVALID_PARAMS = -32602
 
 
-@dataclass(frozen=True, slots=True)
-class Context:
+class Context(Struct, frozen=True):
     """Who calls and how: the caller, the era of its protocol, and what it says of itself for display."""
 
     caller: Caller

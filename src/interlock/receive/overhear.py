@@ -7,10 +7,10 @@ else's, so they never get here.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, cast
 
 import msgspec
+from msgspec import Struct
 
 from interlock.core.model import Json, JsonObject
 from interlock.pipeline import LOG_MESSAGE, Notification
@@ -36,8 +36,7 @@ def level_of(value: Json) -> str | None:
     return value if isinstance(value, str) and value in LEVELS else None
 
 
-@dataclass(frozen=True, slots=True)
-class Overheard:
+class Overheard(Struct, frozen=True):
     """What the client of one request wants to hear: who passes it on, and the level of log messages, if any."""
 
     listener: Callable[[Notification], None] | None = None

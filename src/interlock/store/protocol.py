@@ -9,11 +9,13 @@ When the store cannot write it raises StoreUnavailable, and whoever called refus
 This module refuses to know a database, a thread or a file.
 """
 
-import secrets
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Protocol
+
+from msgspec import Struct
 
 from interlock.core.drift import Reviewed
 from interlock.core.lifecycle import CallState
@@ -38,11 +40,10 @@ class ActivityType(StrEnum):
 
 def new_id(now: Micros) -> str:
     """An id of an activity: it sorts by time and cannot be guessed."""
-    return f"{now:014x}{secrets.token_hex(8)}"
+    return f"{now:014x}{os.urandom(8).hex()}"
 
 
-@dataclass(frozen=True, slots=True)
-class Activity:
+class Activity(Struct, frozen=True):
     """The story of one call, or of one other thing that happened, as far as it is known.
 
     The columns are what can be filtered by; `body` holds everything else and is already redacted. Writing an activity

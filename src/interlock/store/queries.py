@@ -24,21 +24,38 @@ CHAIN = "SELECT id FROM chain"
 # Where the chain stands. Asked within each transaction, so that another process may write to it too.
 TIP = "SELECT seq, hash FROM entry WHERE chain = ? ORDER BY seq DESC LIMIT 1"
 
+SHEAF = 16
+"""How many rows one statement takes at once. After each statement the writer has to ask for its turn to run Python
+again, and under load that costs more than the row."""
+
+
+class Insert:
+    """A statement that puts rows into a table, for one row and for a sheaf of them."""
+
+    def __init__(self, into: str, columns: int, otherwise: str = "") -> None:
+        row = f"({', '.join('?' * columns)})"
+        self.one = f"INSERT INTO {into} VALUES {row} {otherwise}"  # noqa: S608 - of constants
+        self.sheaf = f"INSERT INTO {into} VALUES {', '.join([row] * SHEAF)} {otherwise}"  # noqa: S608 - of constants
+
+
 # One link more.
-APPEND = "INSERT INTO entry (chain, seq, at, kind, subject, text, prev, hash) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+APPEND = Insert("entry (chain, seq, at, kind, subject, text, prev, hash)", 8)
 
 # The latest version of an activity takes the place of the one before it.
-PUT_ACTIVITY = """
-INSERT INTO activity (
+PUT_ACTIVITY = Insert(
+    """activity (
     id, at, type, status, body, server, tool, caller, session_id, workspace, intent_type, safety_class, verdict,
     rule_id, approval_id
-) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+)""",
+    15,
+    """
 ON CONFLICT (id) DO UPDATE SET
     at = excluded.at, type = excluded.type, status = excluded.status, body = excluded.body, server = excluded.server,
     tool = excluded.tool, caller = excluded.caller, session_id = excluded.session_id, workspace = excluded.workspace,
     intent_type = excluded.intent_type, safety_class = excluded.safety_class, verdict = excluded.verdict,
     rule_id = excluded.rule_id, approval_id = excluded.approval_id
-"""
+""",
+)
 
 # The columns of an activity, in the order of its fields.
 _ACTIVITY = """

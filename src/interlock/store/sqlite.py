@@ -253,10 +253,10 @@ class SqliteLedger:
     def _write(self, connection: sqlite3.Connection, jobs: Sequence[Job]) -> list[bool]:
         written = [_lets(connection, job) for job in jobs]
         records = [record for job, let in zip(jobs, written, strict=True) if let for record in job.records]
-        connection.executemany(queries.APPEND, self._links(connection, records))
+        _put(connection, queries.APPEND, self._links(connection, records))
         # Of several versions in one batch only the last one is ever seen in the list; the log has them all.
         latest = {record.subject: record.row for record in records}
-        connection.executemany(queries.PUT_ACTIVITY, latest.values())
+        _put(connection, queries.PUT_ACTIVITY, list(latest.values()))
         return written
 
     def _links(self, connection: sqlite3.Connection, records: Sequence[Record]) -> list[Row]:
@@ -355,6 +355,13 @@ def _lets(connection: sqlite3.Connection, job: Job) -> bool:
     for each in job.rows:
         connection.executemany(each.sql, each.rows)
     return True
+
+
+def _put(connection: sqlite3.Connection, insert: queries.Insert, rows: Sequence[Row]) -> None:
+    sheaves = len(rows) // queries.SHEAF
+    for at in range(0, sheaves * queries.SHEAF, queries.SHEAF):
+        connection.execute(insert.sheaf, [value for row in rows[at : at + queries.SHEAF] for value in row])
+    connection.executemany(insert.one, rows[sheaves * queries.SHEAF :])
 
 
 def _reviewed_rows(server: str, tools: Mapping[str, Reviewed | None]) -> tuple[Rows, ...]:

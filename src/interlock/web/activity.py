@@ -1,6 +1,6 @@
 """The record of what happened: listed, filtered, and one by one. Nothing here can change it."""
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
 from fastapi import Query, Response
@@ -86,9 +86,7 @@ async def get_activity(activity_id: str, here: Here) -> Response:
 def shown(activity: Activity) -> dict[str, Json]:
     """An activity as it is shown: its columns, then everything of its body."""
     columns: dict[str, Json] = {
-        _SHOWN_AS.get(each.name, each.name): getattr(activity, each.name)
-        for each in fields(activity)
-        if each.name != "body"
+        _SHOWN_AS.get(name, name): getattr(activity, name) for name in activity.__struct_fields__ if name != "body"
     }
     columns["at"] = times.iso(activity.at)
     return columns | {name: value for name, value in activity.body.items() if name not in columns}

@@ -9,7 +9,7 @@ CREATE TABLE chain (
     started_at INTEGER NOT NULL
 ) STRICT;
 
--- The sealed log. A second successor of an entry would be a fork, so `prev` is unique.
+-- The sealed log. A second successor of an entry would be a fork: the trigger below lets none in.
 CREATE TABLE entry (
     chain TEXT NOT NULL,
     seq INTEGER NOT NULL,
@@ -19,8 +19,7 @@ CREATE TABLE entry (
     text TEXT NOT NULL,
     prev BLOB NOT NULL,
     hash BLOB NOT NULL,
-    PRIMARY KEY (chain, seq),
-    UNIQUE (chain, prev)
+    PRIMARY KEY (chain, seq)
 ) STRICT;
 
 -- The log only grows. INSERT needs a guard of its own, because INSERT OR REPLACE deletes without asking a trigger.
