@@ -77,6 +77,17 @@ async def test_two_versions_in_one_write_are_two_entries_and_one_row(store: Stor
     await assert_sound(store)
 
 
+@pytest.mark.parametrize("count", [15, 16, 17, 33])
+async def test_many_that_are_written_at_once_are_all_there(store: Store, count: int) -> None:
+    both = [activity(number, status) for number in range(count) for status in (CallState.SENT, CallState.SUCCESS)]
+    await store.write(both)
+
+    assert len(await ids_of(store)) == count
+    assert len(await log_of(store)) == 2 * count
+    assert await store.get_activity(both[-1].id) == both[-1]
+    await assert_sound(store)
+
+
 async def test_what_is_queued_is_written_in_order_with_what_is_waited_for(store: Store) -> None:
     store.write_soon([activity(1)])
     store.write_soon([activity(2), activity(3)])
