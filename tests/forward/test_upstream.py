@@ -322,6 +322,13 @@ async def test_a_list_that_takes_too_long_as_a_whole_is_given_up() -> None:
         await listed(slow, Pace(discover=60, listing=0.3))
 
 
+@pytest.mark.parametrize("answer", ["[]", "'x'", "7", "None"])
+async def test_a_result_that_is_no_object_is_a_bad_message(answer: str) -> None:
+    async with started(small("up", f"serve(call=lambda message: say(id=message['id'], result={answer}))")) as upstream:
+        with pytest.raises(BadMessage):
+            await upstream.call(tool_call("echo", b"{}"), 60)
+
+
 async def test_a_server_that_knows_no_tools_has_none() -> None:
     assert await listed("def page(m, n): refuse(m)") == ()
 

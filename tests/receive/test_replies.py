@@ -44,6 +44,13 @@ def test_a_result_without_meta_gets_ours_for_a_modern_client() -> None:
     assert result["_meta"][replies.SERVER_INFO_KEY]["name"] == "interlock"
 
 
+@pytest.mark.parametrize("meta", ["null", "5", "[]", '"x"'])
+def test_a_meta_that_is_none_is_replaced_by_ours_for_a_modern_client(meta: str) -> None:
+    result = json.loads(replies.for_era(f'{{"content":[],"_meta":{meta}}}'.encode(), modern=True))
+
+    assert result["_meta"][replies.SERVER_INFO_KEY]["name"] == "interlock"
+
+
 def test_what_a_modern_upstream_says_of_itself_is_kept() -> None:
     meta = b'"_meta":{"a/b":1.50,"%s":{"name":"far"}}' % replies.SERVER_INFO_KEY.encode()
 

@@ -177,7 +177,10 @@ class Upstream:
         """Ask for something; the params go out exactly as given, with our envelope behind them."""
         separator = b"" if ask.params == b"{}" else b","
         params = ask.params[:-1] + self._envelope(separator, ask.log_level) + b"}"
-        return await self.link.request(ask.method, params, seconds=seconds, name=ask.name, listener=listener)
+        answer = await self.link.request(ask.method, params, seconds=seconds, name=ask.name, listener=listener)
+        if answer.error is None and not answer.result.startswith(b"{"):
+            raise BadMessage("a result is no JSON object")
+        return answer
 
     async def hear(self) -> bool:
         """Hear what a legacy upstream says outside of any request, until that ends; whether there could be more."""

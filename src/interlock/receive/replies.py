@@ -61,7 +61,10 @@ def for_era(result: bytes, *, modern: bool, cached: bool = False) -> bytes:
 def _stamped(meta: msgspec.Raw | None) -> msgspec.Raw:
     if meta is None:
         return _STAMP
-    known = _MEMBERS.decode(meta)
+    try:
+        known = _MEMBERS.decode(meta)
+    except msgspec.ValidationError:  # it says nothing that the protocol knows
+        return _STAMP
     if SERVER_INFO_KEY in known:
         return meta
     return msgspec.Raw(msgspec.json.encode({**known, SERVER_INFO_KEY: _SERVER_INFO}))
