@@ -42,6 +42,7 @@ from interlock.forward.upstream import Scope as AuthScope
 from interlock.forward.upstream import UpstreamSpec
 from interlock.pipeline import Pipeline, Policy
 from interlock.receive.catalog import Catalog, Expose
+from interlock.receive.connection import Connection
 from interlock.receive.earshot import Earshot
 from interlock.receive.edge import LOOPBACK, Edge, Refused, own_hosts, send_refusal
 from interlock.receive.exchange import send_json
@@ -341,6 +342,7 @@ async def listening(gateway: Gateway, listener: socket.socket, hold: Hold) -> As
     server = _Server(
         uvicorn.Config(
             asgi(gateway),
+            http=Connection,
             lifespan="off",
             ws="none",
             access_log=False,

@@ -1,0 +1,111 @@
+"""A request whose head never comes, or never ends, costs nobody anything."""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from pathlib import Path
+
+import pytest
+
+from tests.running import serving
+
+SECONDS = 10
+ALIVE = b'{"alive":true}'
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+class Client:
+    """Connections by hand, to a gateway at this host."""
+
+    _reader: asyncio.StreamReader
+    _writer: asyncio.StreamWriter
+
+    def __init__(self, host: str) -> None:
+        self._host = host
+        self.whole = b"GET /livez HTTP/1.1\r\nHost: %s\r\n\r\n" % host.encode()
+
+    async def connect(self) -> None:
+        address, _, port = self._host.partition(":")
+        self._reader, self._writer = await asyncio.open_connection(address, int(port))
+
+    def send(self, data: bytes) -> None:
+        self._writer.write(data)
+
+    async def answer(self) -> bytes:
+        """The first line of the next answer, which must be that of a gateway that is alive."""
+        async with asyncio.timeout(SECONDS):
+            head = await self._reader.readuntil(b"\r\n\r\n")
+            assert await self._reader.readexactly(len(ALIVE)) == ALIVE
+        return head.partition(b"\r\n")[0]
+
+    async def is_let_go(self) -> bool:
+        """Whether the other side ends the connection without a word."""
+        try:
+            async with asyncio.timeout(SECONDS):
+                return await self._reader.read() == b""
+        except ConnectionResetError:
+            return True
+
+    def close(self) -> None:
+        self._writer.close()
+
+
+@pytest.fixture
+async def client(tmp_path: Path) -> AsyncGenerator[Client]:
+    async with serving(tmp_path) as running:
+        made = Client(running.host)
+        yield made
+        made.close()
+
+
+@pytest.fixture
+def in_a_hurry(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("interlock.receive.connection.HEAD_SECONDS", 0.05)
+
+
+@pytest.mark.usefixtures("in_a_hurry")
+@pytest.mark.parametrize("begun", [b"", b"GET /livez HTTP/1.1\r\n", b"GET /livez HTTP/1.1\r\nHost: x"])
+async def test_a_head_that_does_not_come_ends_the_connection(client: Client, begun: bytes) -> None:
+    await client.connect()
+    client.send(begun)
+
+    assert await client.is_let_go()
+
+
+async def test_a_second_head_that_does_not_come_ends_the_connection(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await client.connect()
+    client.send(client.whole)
+    await client.answer()
+    monkeypatch.setattr("interlock.receive.connection.HEAD_SECONDS", 0.05)
+    client.send(client.whole[:20])
+
+    assert await client.is_let_go()
+
+
+async def test_a_head_that_never_ends_ends_the_connection(client: Client) -> None:
+    await client.connect()
+    client.send(b"GET /livez HTTP/1.1\r\n" + b"X-More: 1\r\n" * 8_000)
+
+    assert await client.is_let_go()
+
+
+async def test_requests_are_served_one_after_the_other(client: Client) -> None:
+    await client.connect()
+    for _ in range(3):
+        client.send(client.whole)
+
+        assert await client.answer() == b"HTTP/1.1 200 OK"
+
+
+async def test_a_head_that_comes_in_pieces_is_served(client: Client) -> None:
+    await client.connect()
+    for at in range(0, len(client.whole), 10):
+        client.send(client.whole[at : at + 10])
+        await asyncio.sleep(0)
+
+    assert await client.answer() == b"HTTP/1.1 200 OK"
