@@ -229,7 +229,8 @@ class Face:
             return
         if not modern and session is None:
             raise Refused(400, "A call needs the Mcp-Session-Id of an initialized session.")
-        context = Context(incoming.principal.as_caller(), modern, _origin(request, session, modern=modern), session)
+        origin, headers = _origin(request, session, modern=modern), incoming.scope["headers"] if modern else None
+        context = Context(incoming.principal.as_caller(), modern, origin, session, headers)
         statuses = ERROR_CODE_HTTP_STATUS if modern else _LEGACY_STATUSES
         exchange = HttpExchange(incoming.receive, incoming.send, self._side, statuses)
         if session is not None:
