@@ -56,7 +56,8 @@ def _marked(schema: Json, path: _Path) -> Iterator[tuple[_Path, JsonObject]]:
         if isinstance(inner, Mapping):
             if KEY in inner:
                 yield (*path, name), inner
-            yield from _marked(inner, (*path, name))
+            if "properties" in inner:
+                yield from _marked(inner, (*path, name))
 
 
 def mirrored(mirrors: Sequence[Mirror], arguments: JsonObject) -> tuple[tuple[str, str], ...]:

@@ -2,7 +2,8 @@
 
 A tool may want some of its arguments repeated in headers, and what stands between us and the client may route by them.
 So a call whose headers and body differ is refused, although we decide by the body alone and write the headers for the
-server anew. A client over stdio has no headers; the bridge says so, and then nothing is missed.
+server anew. A client over stdio has no headers; the bridge says so, and then nothing is missed. That is no proof and
+needs none: whoever claims it falsely is spared a refusal and gains nothing.
 
 A tool that the caller may not know is never looked at: the refusal would tell that it is there.
 """
