@@ -19,6 +19,7 @@ from interlock.clock import Clock
 from interlock.core.canonical import argument_digest, content_hash
 from interlock.core.decide import Entry, Facts, GatewayEntry, decide
 from interlock.core.lifecycle import CallEvent
+from interlock.core.mirrors import mirrored
 from interlock.core.model import CALL_METHOD, Allow, Call, Caller, Deny, Ground, HoldTerms
 from interlock.core.offers import GET_PROMPT, READ, SUBSCRIBE, Offers
 from interlock.core.rates import Limits, Rates
@@ -101,7 +102,7 @@ class Pipeline:
         try:
             if isinstance(verdict, Allow) and found is not None:
                 with self._rates.counting(call.caller.name, self.policy.limits, facts.now):
-                    ask = _ask_of(call, log_level)
+                    ask = _ask_of(call, found, log_level)
                     return await self._forward(call, ask, found, verdict, origin, listener)
             refusal = verdict if isinstance(verdict, Deny) else Deny((errors.NO_DESK(tool=call.shown),), verdict.ground)
             return Reply(await self._recorder.refused(call, found, refusal, origin), refusal=_told(refusal, facts))
@@ -204,10 +205,11 @@ _NAMED = {READ: "uri", SUBSCRIBE: "uri", GET_PROMPT: "name"}
 """The param that says what a method is about."""
 
 
-def _ask_of(call: Call, log_level: str | None) -> Ask:
+def _ask_of(call: Call, found: ListedTool, log_level: str | None) -> Ask:
     params = msgspec.json.encode(call.arguments)
     if call.method == CALL_METHOD:
-        return tool_call(call.tool, params, log_level)
+        repeated = mirrored(found.mirrors, call.arguments) if found.mirrors else ()
+        return tool_call(call.tool, params, log_level, repeated)
     name = call.arguments.get(_NAMED.get(call.method, ""))
     return Ask(call.method, params, name if isinstance(name, str) else None, log_level)
 

@@ -16,7 +16,7 @@ from interlock.core.lexicon import DEFAULT
 from interlock.core.offers import SUBSCRIBE
 from interlock.forward.fleet import Fleet
 from interlock.forward.link import Answer, LinkDown
-from interlock.forward.upstream import Ask, UpstreamSpec, tool_call
+from interlock.forward.upstream import Ask, Scope, UpstreamSpec, tool_call
 from tests.forward.fleets import QUICK, SECONDS, small
 from tests.upstream.running import http_upstream, received, stdio_argv
 
@@ -285,7 +285,17 @@ async def test_a_stream_that_ended_is_opened_again_and_what_is_watched_counts_as
     assert heard["listened"] >= 2
 
 
-async def test_resources_are_watched_in_the_shared_session_only() -> None:
-    async with watching(replace(telling(), per_caller=True)) as seen:
-        with pytest.raises(LinkDown, match="share one session"):
-            await seen.watch(A, caller="a")
+async def test_a_caller_with_a_session_of_its_own_is_told_of_what_it_watches(tmp_path: Path) -> None:
+    upstream = UpstreamSpec("up", "up", tuple(stdio_argv(tmp_path / "log")), per_caller=True)
+    async with watching(upstream) as seen:
+        answer = await seen.watch(A, caller="a")
+        await seen.call("touch", uri=A)
+        await seen.until_told(A)
+
+    assert answer.error is None
+
+
+async def test_nothing_is_watched_with_other_credentials() -> None:
+    async with watching(replace(telling(), scopes={"other": Scope()})) as seen:
+        with pytest.raises(LinkDown, match="own credentials"):
+            await seen.watch(A, auth_scope="other")

@@ -146,6 +146,16 @@ async def test_a_modern_request_says_its_version_its_method_and_its_name() -> No
         ]
 
 
+@pytest.mark.parametrize(("modern", "written"), [(True, ["eu", "=?base64?w6Q=?="]), (False, [None, None])])
+async def test_arguments_are_repeated_for_modern_upstreams_only(modern: bool, written: list[str | None]) -> None:
+    repeated = [("Mcp-Param-Region", "eu"), ("Mcp-Param-Note", "ä")]
+    async with RawServer(each(any_message)) as server, link_to(server) as (link, _):
+        link.modern = modern
+        await link.request("tools/call", b"{}", seconds=5, name="a", mirrored=repeated)
+
+        assert [server.received[0].field(name) for name, _ in repeated] == written
+
+
 async def test_a_legacy_request_says_its_version_once_it_is_agreed_on() -> None:
     async with RawServer(each(any_message)) as server, link_to(server) as (link, _):
         await link.request("initialize", b"{}", seconds=5)

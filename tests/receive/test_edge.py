@@ -20,6 +20,12 @@ def test_our_own_names_are_served(host: str) -> None:
     assert EDGE.check(scope(("host", host)))["host"] == host
 
 
+def test_white_space_around_a_value_is_no_part_of_it() -> None:
+    headers = EDGE.check(scope(("host", " localhost:7373\t "), ("mcp-name", "  a b  ")))
+
+    assert (headers["host"], headers["mcp-name"]) == ("localhost:7373", "a b")
+
+
 @pytest.mark.parametrize(
     "host",
     [

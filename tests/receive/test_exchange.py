@@ -7,6 +7,7 @@ import pytest
 from starlette.types import Message
 
 from interlock.alarms import Alarms
+from interlock.receive import replies
 from interlock.receive.exchange import MAX_UNREAD, HttpExchange
 
 ANSWER, CANCELLED = b'{"answer":1}', b'{"cancelled":1}'
@@ -48,6 +49,20 @@ async def test_an_answer_without_anything_before_it_is_plain_json() -> None:
     assert client.sent[0]["status"] == 200
     assert (b"content-type", b"application/json") in client.sent[0]["headers"]
     assert client.body == ANSWER
+
+
+@pytest.mark.parametrize(("code", "status"), [(-32602, 400), (-32011, 200)])
+async def test_an_error_goes_out_with_the_status_of_its_code(code: int, status: int) -> None:
+    client = Client()
+
+    async def work(exchange: HttpExchange) -> bytes:
+        return replies.error_response(1, code, "no")
+
+    async with asyncio.timeout(5), asyncio.TaskGroup() as side:
+        exchange = HttpExchange(client.receive, client.send, side, Alarms(), {-32602: 400})
+        await exchange.run(work(exchange), CANCELLED)
+
+    assert client.sent[0]["status"] == status
 
 
 async def test_the_first_notification_turns_the_answer_into_an_event_stream() -> None:

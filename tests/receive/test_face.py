@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import json
 from pathlib import Path
 from typing import Any
 
@@ -107,6 +108,52 @@ async def test_a_call_in_a_version_that_nobody_knows_is_told_which_ones_there_ar
 
     assert answer.status_code == 400
     assert answer.json()["error"]["code"] == -32022
+
+
+def modern(method: str, **params: Any) -> tuple[dict[str, Any], dict[str, str]]:
+    """A modern request: its body and its headers."""
+    known = "io.modelcontextprotocol/"
+    meta: dict[str, Any] = {f"{known}protocolVersion": "2026-07-28", f"{known}clientCapabilities": {}}
+    body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": {**params, "_meta": meta}}
+    name = params.get("name") or params.get("uri")
+    headers = {**HEADERS, "mcp-protocol-version": "2026-07-28", "mcp-method": method}
+    return body, headers if name is None else {**headers, "mcp-name": name}
+
+
+async def test_an_error_in_the_answer_shows_in_the_status_for_modern_clients_only(tmp_path: Path) -> None:
+    body, headers = modern("resources/read", uri="test://nothing")
+    async with serving(tmp_path) as running, httpx2.AsyncClient() as http:
+        session = await opened(http, running)
+        now = await http.post(running.url, json=body, headers=headers)
+        before = await http.post(running.url, json=body, headers=session)
+
+    assert [(each.status_code, each.json()["error"]["code"]) for each in (now, before)] == [
+        (400, -32602),
+        (200, -32602),
+    ]
+
+
+async def posted_raw(running: Running, body: dict[str, Any], headers: dict[str, str]) -> bytes:
+    """The answer to a request that is written byte for byte: clients will not send every header that there can be."""
+    reader, writer = await asyncio.open_connection(*running.host.split(":"))
+    text = json.dumps(body)
+    named = {"host": running.host, "connection": "close", "content-length": str(len(text)), **headers}
+    lines = "".join(f"{name}: {value}\r\n" for name, value in named.items())
+    writer.write(f"POST /mcp HTTP/1.1\r\n{lines}\r\n{text}".encode())
+    answer = await reader.read()
+    writer.close()
+    await writer.wait_closed()
+    return answer
+
+
+@pytest.mark.parametrize("method", ["tools/list", "server/discover"])
+async def test_white_space_around_a_header_changes_nothing(tmp_path: Path, method: str) -> None:
+    body, headers = modern(method)
+    async with serving(tmp_path) as running, asyncio.timeout(30):
+        answer = await posted_raw(running, body, {**headers, "mcp-method": f"  {method} \t "})
+
+    assert answer.startswith(b"HTTP/1.1 200")
+    assert b'"result"' in answer
 
 
 async def test_a_client_that_only_listens_does_not_keep_the_gateway_from_ending(

@@ -61,7 +61,17 @@ def test_the_headers_say_what_the_body_says_as_the_protocol_checks_it(method: st
 def test_a_method_without_a_name_repeats_none() -> None:
     headers = mirrored(Request(1, "tools/list", {"_meta": META, "name": "x", "": "y"}))
 
-    assert headers == {"mcp-protocol-version": "2026-07-28", "mcp-method": "tools/list"}
+    assert "mcp-name" not in headers
+
+
+def test_it_is_said_that_no_argument_is_repeated() -> None:
+    headers = mirrored(Request(1, "tools/list", {"_meta": META}))
+
+    assert headers == {
+        "mcp-protocol-version": "2026-07-28",
+        "mcp-method": "tools/list",
+        "interlock-transport": "stdio",
+    }
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from interlock.core.decide import KnownTool, in_scope
 from interlock.core.drift import fingerprint
 from interlock.core.globs import compile_glob
 from interlock.core.lexicon import DEFAULT, Lexicon
+from interlock.core.mirrors import Mirror, mirrors_of
 from interlock.core.model import OPERATION_OF_CLASS, Call, Caller, JsonObject, Standing, Tool
 from interlock.core.rules import Query, RuleBook
 from interlock.core.safety import SafetyClass
@@ -29,6 +30,7 @@ class ListedTool:
 
     known: KnownTool
     descriptor: JsonObject
+    mirrors: tuple[Mirror, ...] = ()
 
     @property
     def tool(self) -> Tool:
@@ -97,7 +99,7 @@ def _read(listing: Listing, lexicon: Lexicon) -> Mapping[str, ListedTool]:
         standing = listing.standing(name)
         tool = Tool(listing.server, listing.namespace, name, fingerprint(descriptor), described.hints, standing)
         # Of two tools with one name the first counts: an upstream must not replace a tool by listing it again.
-        read.setdefault(name, ListedTool(KnownTool(tool, classification), descriptor))
+        read.setdefault(name, ListedTool(KnownTool(tool, classification), descriptor, mirrors_of(descriptor)))
     return read
 
 

@@ -87,9 +87,13 @@ class Instances:
                 return await instance.call(ask, deadline, listener)
 
     async def _watch(self, ask: Ask, deadline: float, auth_scope: str | None) -> Answer:
-        """Watch a resource. Only the main instance hears what a server says of its own accord."""
-        if auth_scope is not None or self.spec.per_caller:
-            raise LinkDown("resources are watched only where all callers share one session", sent=False)
+        """Watch a resource. Only the main instance hears what a server says of its own accord.
+
+        It watches for callers with a session of their own too: they have the credentials that it has, and all that they
+        are told is to look again at what they named. With other credentials there may be other resources.
+        """
+        if auth_scope is not None:
+            raise LinkDown("resources are watched only with the server's own credentials", sent=False)
         with self.main.in_use():
             await self.main.usable(deadline)
             return await self.main.watch(ask.name or "", deadline)

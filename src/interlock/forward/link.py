@@ -58,6 +58,7 @@ class Notification(Struct, frozen=True):
 
 
 Listener = Callable[[Notification], None]
+Mirrored = Sequence[tuple[str, str]]
 OnDown = Callable[[str], None]
 """Who is told, with the reason, that a link has to be started anew; also when it was closed on purpose."""
 
@@ -91,15 +92,16 @@ class Link(Protocol):
         *,
         seconds: float,
         name: str | None = None,
+        mirrored: Mirrored = (),
         listener: Listener | None = None,
     ) -> Answer:
         """Send a request and wait for its answer, at most so many seconds.
 
         `params` is the JSON text of an object. `name` is the tool, prompt or resource it is about, for transports that
-        mirror it in a header. `listener` gets the progress of this request: when it is given, the link adds a progress
-        token of its own to `params._meta` and takes it out of what it reports. Where a request has a stream of its own,
-        the listener gets the log messages in it too. Raises LinkDown, LinkTimeout or
-        BadMessage. When the waiting task is cancelled, the upstream is told so.
+        mirror it in a header, and `mirrored` the headers in which they mirror arguments. `listener` gets the progress
+        of this request: when it is given, the link adds a progress token of its own to `params._meta` and takes it out
+        of what it reports. Where a request has a stream of its own, the listener gets the log messages in it too.
+        Raises LinkDown, LinkTimeout or BadMessage. When the waiting task is cancelled, the upstream is told so.
         """
         ...
 

@@ -27,7 +27,7 @@ from interlock.forward.envelope import (
 from interlock.forward.exchange import NO_STREAM, Acceptance, Exchange, Overhearing, Refused, SessionGone
 from interlock.forward.http1 import field_line, is_field_value, parse_address
 from interlock.forward.http_pool import Pool, Taker
-from interlock.forward.link import Answer, BadMessage, LinkDown, LinkTimeout, Listener, OnDown, nobody
+from interlock.forward.link import Answer, BadMessage, LinkDown, LinkTimeout, Listener, Mirrored, OnDown, nobody
 
 MAX_CONNECTIONS = 256
 ERRAND_CONNECTIONS = 8
@@ -150,6 +150,7 @@ class HttpLink:
         *,
         seconds: float,
         name: str | None = None,
+        mirrored: Mirrored = (),
         listener: Listener | None = None,
     ) -> Answer:
         """Send a request and wait for its answer. LinkDown may be the more telling Refused or SessionGone."""
@@ -158,7 +159,7 @@ class HttpLink:
             params = with_progress_token(params, number)
         session = self._session_for(method)
         exchange = Exchange(self._origin, number, session, listener=listener, heard=self._heard, asked=self._decline)
-        message = self._post(request_text(number, method, params), session, method, name)
+        message = self._post(request_text(number, method, params), session, method, name, mirrored)
         try:
             await self._carry(self._pool, message, exchange, seconds)
         except (LinkTimeout, asyncio.CancelledError):
@@ -225,7 +226,14 @@ class HttpLink:
     def _session_for(self, method: str) -> str | None:
         return None if self.modern or method == _INITIALIZE else self._session
 
-    def _post(self, body: bytes, session: str | None, method: str | None = None, name: str | None = None) -> bytes:
+    def _post(
+        self,
+        body: bytes,
+        session: str | None,
+        method: str | None = None,
+        name: str | None = None,
+        mirrored: Mirrored = (),
+    ) -> bytes:
         lines = [self._post_head]
         if method != _INITIALIZE:
             lines.append(self._version_line)
@@ -235,6 +243,8 @@ class HttpLink:
             lines.append(_mirrored("Mcp-Method", method))
         if self.modern and name is not None:
             lines.append(_mirrored("Mcp-Name", name))
+        if self.modern and mirrored:
+            lines += [field_line(header, header_text(value)) for header, value in mirrored]
         lines.append(b"Content-Length: %d\r\n\r\n" % len(body))
         lines.append(body)
         return b"".join(lines)

@@ -39,6 +39,7 @@ from interlock.forward.link import (
     LinkDown,
     LinkTimeout,
     Listener,
+    Mirrored,
     Notification,
     OnDown,
     nobody,
@@ -203,6 +204,7 @@ class StdioLink:
         *,
         seconds: float,
         name: str | None = None,
+        mirrored: Mirrored = (),
         listener: Listener | None = None,
     ) -> Answer:
         number = next(self._numbers)

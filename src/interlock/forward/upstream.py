@@ -21,7 +21,7 @@ from msgspec import Struct
 from interlock import __version__
 from interlock.core.model import CALL_METHOD
 from interlock.core.offers import Abilities, Kind
-from interlock.forward.link import Answer, BadMessage, Link, LinkDown, LinkTimeout, Listener, OnDown
+from interlock.forward.link import Answer, BadMessage, Link, LinkDown, LinkTimeout, Listener, Mirrored, OnDown
 from interlock.forward.listed import Page, read_abilities, read_page
 from interlock.forward.pace import Pace
 
@@ -90,19 +90,20 @@ class Ask(Struct, frozen=True):
     """What an upstream is asked: a method of the protocol and its params, the JSON text of an object without `_meta`.
 
     `name` is the tool, prompt or resource that it is about, `log_level` from which level on somebody wants to hear the
-    log messages in its stream.
+    log messages in its stream. `mirrored` are the arguments that are repeated in headers where there are any.
     """
 
     method: str
     params: bytes
     name: str | None = None
     log_level: str | None = None
+    mirrored: Mirrored = ()
 
 
-def tool_call(tool: str, arguments: bytes, log_level: str | None = None) -> Ask:
+def tool_call(tool: str, arguments: bytes, log_level: str | None = None, mirrored: Mirrored = ()) -> Ask:
     """The call of a tool; the arguments go out exactly as given."""
     params = b'{"name":' + msgspec.json.encode(tool) + b',"arguments":' + arguments + b"}"
-    return Ask(CALL_METHOD, params, tool, log_level)
+    return Ask(CALL_METHOD, params, tool, log_level, mirrored)
 
 
 Connect: TypeAlias = Callable[[UpstreamSpec, Listener, OnDown], Link]
@@ -177,7 +178,9 @@ class Upstream:
         """Ask for something; the params go out exactly as given, with our envelope behind them."""
         separator = b"" if ask.params == b"{}" else b","
         params = ask.params[:-1] + self._envelope(separator, ask.log_level) + b"}"
-        answer = await self.link.request(ask.method, params, seconds=seconds, name=ask.name, listener=listener)
+        answer = await self.link.request(
+            ask.method, params, seconds=seconds, name=ask.name, mirrored=ask.mirrored, listener=listener
+        )
         if answer.error is None and not answer.result.startswith(b"{"):
             raise BadMessage("a result is no JSON object")
         return answer

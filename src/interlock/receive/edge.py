@@ -27,8 +27,11 @@ class Refused(Exception):
 
 
 def headers_of(scope: Scope) -> dict[str, str]:
-    """The headers by lower-case name; of several with one name the last, but see `only_once`."""
-    return {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+    """The headers by lower-case name; of several with one name the last, but see `only_once`.
+
+    White space around a value is no part of it, and the server leaves what stands behind.
+    """
+    return {name.decode("latin-1"): value.decode("latin-1").strip(" \t") for name, value in scope["headers"]}
 
 
 def only_once(scope: Scope, names: Iterable[str]) -> None:

@@ -6,7 +6,7 @@ closing the connection is cancelling; in the legacy one nobody is left to read t
 """
 
 import asyncio
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Mapping
 from typing import Any
 
 from starlette.types import Receive, Send
@@ -25,6 +25,8 @@ SSE_HEADERS = [
     (b"x-accel-buffering", b"no"),
 ]
 
+_ALL_WELL: Mapping[int, int] = {}
+
 
 async def send_json(send: Send, status: int, body: bytes) -> None:
     """A whole JSON answer."""
@@ -34,13 +36,25 @@ async def send_json(send: Send, status: int, body: bytes) -> None:
 
 
 class HttpExchange:
-    """One request under way. `side` is the task group that owns what has to run beside it."""
+    """One request under way. `side` is the task group that owns what has to run beside it.
 
-    def __init__(self, receive: Receive, send: Send, side: asyncio.TaskGroup, alarms: Alarms) -> None:
+    `statuses` are those of errors, by their code; every other answer goes out with 200, and so does what follows a
+    stream that has begun.
+    """
+
+    def __init__(
+        self,
+        receive: Receive,
+        send: Send,
+        side: asyncio.TaskGroup,
+        alarms: Alarms,
+        statuses: Mapping[int, int] = _ALL_WELL,
+    ) -> None:
         self._receive = receive
         self._send = send
         self._side = side
         self._alarms = alarms
+        self._statuses = statuses
         self._unread: asyncio.Queue[bytes | None] | None = None
         """There once there was something to say before the answer; so is the speaker."""
         self._unread_bytes = 0
@@ -108,7 +122,8 @@ class HttpExchange:
 
     async def _finish(self, answer: bytes) -> None:
         if self._unread is None or self._speaker is None:
-            await send_json(self._send, 200, answer)
+            error = isinstance(answer, replies.ErrorAnswer)
+            await send_json(self._send, self._statuses.get(answer.code, 200) if error else 200, answer)
             return
         self._unread.put_nowait(None)
         await self._speaker

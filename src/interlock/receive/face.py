@@ -7,11 +7,12 @@ edge (Host, Origin, size) → identify → decode ─┬─ tools/call → lane
 
 import asyncio
 import contextlib
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from typing import TypeAlias
 
 import msgspec
 from mcp.shared.inbound import (
+    ERROR_CODE_HTTP_STATUS,
     InboundLadderRejection,
     classify_inbound_request,
     find_duplicated_routing_header,
@@ -39,6 +40,8 @@ from interlock.record import Origin
 
 _LEGACY = (None, *HANDSHAKE_PROTOCOL_VERSIONS)
 """The versions that begin with a handshake, or none at all. Every other one, unknown ones too, is the modern way."""
+_LEGACY_STATUSES: Mapping[int, int] = {}
+"""Before 2026-07-28 the status says nothing of an error in the answer."""
 CANCELLED = -32000
 IDLE_SECONDS = 30 * 60
 REAP_SECONDS = 60
@@ -123,7 +126,7 @@ class Face:
         if isinstance(message, Notice) and message.method == "notifications/cancelled":
             _cancel(incoming.session, message)
         send = self._noting(incoming, message)
-        await self._sdk(incoming.scope, _replay(body, incoming.receive), send)
+        await self._sdk(_trimmed(incoming.scope), _replay(body, incoming.receive), send)
 
     def _server_of(self, incoming: _Incoming, message: Message) -> _Serve | None:
         """Who of us serves a message; None when it is the SDK."""
@@ -178,8 +181,9 @@ class Face:
 
     async def _pass_on(self, incoming: _Incoming) -> None:
         session = incoming.session
+        scope = _trimmed(incoming.scope)
         if session is None:
-            await self._sdk(incoming.scope, incoming.receive, incoming.send)
+            await self._sdk(scope, incoming.receive, incoming.send)
             return
         if incoming.scope["method"] == "DELETE":
             self._close(session.id)
@@ -187,7 +191,7 @@ class Face:
                 cancel()
         session.streams += 1
         try:
-            await self._sdk(incoming.scope, incoming.receive, incoming.send)
+            await self._sdk(scope, incoming.receive, incoming.send)
         finally:
             session.streams -= 1
             self._sessions.touch(session)
@@ -226,8 +230,10 @@ class Face:
             return
         if not modern and session is None:
             raise Refused(400, "A call needs the Mcp-Session-Id of an initialized session.")
-        context = Context(incoming.scope[CALLER_KEY], modern, _origin(request, session, modern=modern), session)
-        exchange = HttpExchange(incoming.receive, incoming.send, self._side, self._alarms)
+        origin, headers = _origin(request, session, modern=modern), incoming.scope["headers"] if modern else None
+        context = Context(incoming.scope[CALLER_KEY], modern, origin, session, headers)
+        statuses = ERROR_CODE_HTTP_STATUS if modern else _LEGACY_STATUSES
+        exchange = HttpExchange(incoming.receive, incoming.send, self._side, self._alarms, statuses)
         if session is not None:
             session.running[request.id] = exchange.cancel
         try:
@@ -276,6 +282,12 @@ def _origin(request: Request, session: Session | None, *, modern: bool) -> Origi
 def _client_name(info: object) -> str | None:
     name = info.get("name") if isinstance(info, dict) else None  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
     return name[:200] if isinstance(name, str) else None
+
+
+def _trimmed(scope: Scope) -> Scope:
+    """The request with its headers as everybody but the SDK reads them, without the white space around a value."""
+    scope["headers"] = [(name, value.strip(b" \t")) for name, value in scope["headers"]]
+    return scope
 
 
 def _delete(session_id: str) -> Scope:

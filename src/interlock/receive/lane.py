@@ -16,6 +16,7 @@ from interlock.receive import replies
 from interlock.receive.catalog import Catalog, Search
 from interlock.receive.decode import Request
 from interlock.receive.overhear import Tell, wanted_of
+from interlock.receive.repeated import HEADER_MISMATCH, RawHeaders, mismatch
 from interlock.receive.retrieve import Retriever
 from interlock.receive.sessions import Session
 from interlock.record import Origin
@@ -30,6 +31,8 @@ class Context(Struct, frozen=True):
     modern: bool
     origin: Origin
     session: Session | None = None
+    headers: RawHeaders | None = None
+    """Those of a modern request, which repeat parts of its body; None where there are none."""
 
     @property
     def log_level(self) -> str | None:
@@ -57,6 +60,9 @@ class Lane:
             return replies.error_response(request.id, INVALID_PARAMS, problem)
         resolved = self.catalog.resolve(name, arguments, context.caller, self._pipeline.book)
         if isinstance(resolved, Call):
+            differs = None if context.headers is None else mismatch(resolved, self._pipeline.book, context.headers)
+            if differs is not None:
+                return replies.error_response(request.id, HEADER_MISMATCH, differs)
             heard = wanted_of(request.params, tell, context.log_level, modern=context.modern)
             reply = await self._pipeline.run(resolved, context.origin, listener=heard.listener, log_level=heard.level)
             return _answer(request, reply, resolved, context)

@@ -22,6 +22,12 @@ _MODERN_MEMBERS = ("resultType", "ttlMs", "cacheScope")
 _MEMBERS = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 
+class ErrorAnswer(bytes):
+    """A JSON-RPC error. Over HTTP the status depends on its code in the modern protocol."""
+
+    code: int
+
+
 def text_result(text: str, structured: dict[str, Any] | None = None, *, is_error: bool = False) -> dict[str, Any]:
     """A tool result with one text, and the same as data where there is any."""
     result: dict[str, Any] = {"content": [{"type": "text", "text": text}]}
@@ -75,12 +81,14 @@ def response(request_id: RequestId, result: bytes) -> bytes:
     return b'{"jsonrpc":"2.0","id":' + msgspec.json.encode(request_id) + b',"result":' + result + b"}"
 
 
-def error_response(request_id: RequestId | None, code: int, message: str, data: bytes = b"") -> bytes:
+def error_response(request_id: RequestId | None, code: int, message: str, data: bytes = b"") -> ErrorAnswer:
     """A JSON-RPC error."""
     extra = b',"data":' + data if data else b""
     known = msgspec.json.encode(request_id)
     said = b'"code":' + str(code).encode() + b',"message":' + msgspec.json.encode(message)
-    return b'{"jsonrpc":"2.0","id":' + known + b',"error":{' + said + extra + b"}}"
+    answer = ErrorAnswer(b'{"jsonrpc":"2.0","id":' + known + b',"error":{' + said + extra + b"}}")
+    answer.code = code
+    return answer
 
 
 def notification(method: str, params: bytes) -> bytes:

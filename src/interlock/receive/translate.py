@@ -13,12 +13,15 @@ from interlock.core.model import JsonObject
 from interlock.errors import Reason
 from interlock.receive import replies
 from interlock.receive.decode import Request, RequestId, Undecodable
+from interlock.receive.repeated import OVER_STDIO
 
 SESSION, VERSION = "mcp-session-id", "mcp-protocol-version"
 INVALID_PARAMS = -32602
 REFUSED = -32001
 MAX_NAME = 8000
 """The longest text that is repeated in a header."""
+_UNREPEATED = dict([OVER_STDIO])
+"""Which arguments have to be repeated is in the schema of the tool, which is not known here."""
 _VERSION_KEY = "io.modelcontextprotocol/protocolVersion"
 _NAMED = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
 """The parameter that a header repeats, by method."""
@@ -39,7 +42,7 @@ def mirrored(request: Request) -> dict[str, str]:
         if not isinstance(text, str) or len(text) > MAX_NAME:
             raise Undecodable(INVALID_PARAMS, "The protocol version and the name must be short texts.", request.id)
     headers = {VERSION: version, "mcp-method": request.method, "mcp-name": name}
-    return {key: _in_header(value) for key, value in headers.items() if isinstance(value, str)}
+    return {**{key: _in_header(value) for key, value in headers.items() if isinstance(value, str)}, **_UNREPEATED}
 
 
 def _in_header(text: str) -> str:
