@@ -97,6 +97,12 @@ async def test_headers_that_lie_are_refused(
     assert sent(log) == 0
 
 
+async def test_who_is_not_known_is_told_how_to_say_who_it_is(gateway: Running, http: httpx2.AsyncClient) -> None:
+    answer = await http.post(gateway.url, content=request(), headers={**HEADERS, "authorization": "Bearer il_x_y"})
+
+    assert answer.headers["www-authenticate"] == "Bearer"
+
+
 async def test_a_header_that_disagrees_with_the_body_is_told_by_its_code(
     gateway: Running, http: httpx2.AsyncClient
 ) -> None:

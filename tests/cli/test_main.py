@@ -224,6 +224,12 @@ def test_help_is_help_whatever_stands_before_it(il: Interlock, words: tuple[str,
     assert (done.exit, done.out, done.err) == (0, il("--help").out, "")
 
 
+@pytest.mark.parametrize("words", [("--config",), ("--data-dir",), ("--data-dir", "d"), ("--config=c",)])
+def test_options_alone_are_no_command(il: Interlock, words: tuple[str, ...]) -> None:
+    done = il(*words)
+    assert (done.exit, done.out, done.err) == (2, "", il("--help").out)
+
+
 # Errors ---------------------------------------------------------------------------------------------------------
 
 

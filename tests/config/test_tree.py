@@ -102,8 +102,7 @@ def test_a_duration_is_written_short_and_reads_back(duration: timedelta, text: s
     [
         (4194304, 4194304),
         ("4194304", 4194304),
-        (0, 0),
-        ("10B", 10),
+        ("1024B", 1024),
         ("512KiB", 524288),
         ("4MiB", 4194304),
         ("1GiB", 1073741824),
@@ -118,6 +117,12 @@ def test_a_size_is_a_number_of_bytes_or_says_its_unit(given: object, size: int) 
 )
 def test_what_is_no_size_is_refused_with_examples(given: object) -> None:
     with pytest.raises(ValueError, match=r'^must be a size such as 4194304 \(bytes\), "512KiB" or "4MiB"$'):
+        parse_size(given)
+
+
+@pytest.mark.parametrize("given", [0, "1023B", "2GiB"])
+def test_a_size_with_which_nothing_would_work_is_refused(given: object) -> None:
+    with pytest.raises(ValueError, match=r"^must be between 1KiB and 1GiB$"):
         parse_size(given)
 
 

@@ -47,6 +47,19 @@ async def test_a_session_serves_calls_until_it_is_deleted(tmp_path: Path) -> Non
     assert after.status_code == 404
 
 
+async def test_a_caller_with_too_many_sessions_has_to_end_one_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("interlock.receive.sessions.MAX_SESSIONS", 1)
+    async with serving(tmp_path) as running, httpx2.AsyncClient() as http:
+        session = await opened(http, running)
+        refused = await http.post(running.url, json=INITIALIZE, headers=HEADERS)
+        await http.delete(running.url, headers=session)
+        served = await http.post(running.url, json=INITIALIZE, headers=HEADERS)
+
+    assert (refused.status_code, served.status_code) == (429, 200)
+
+
 @pytest.mark.parametrize("method", ["POST", "GET", "DELETE"])
 async def test_a_session_that_is_not_there_answers_the_same_to_everybody(tmp_path: Path, method: str) -> None:
     async with serving(tmp_path) as running, httpx2.AsyncClient() as http:

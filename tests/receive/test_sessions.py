@@ -1,5 +1,7 @@
 """Sessions belong to the principal that opened them."""
 
+import pytest
+
 from interlock.receive.sessions import Sessions
 from tests.fakes import FakeClock
 
@@ -14,6 +16,19 @@ def test_a_session_is_found_by_its_own_principal_only() -> None:
     assert (found.id, found.client) == ("s1", "cursor")
     assert sessions.find("s1", "bob") is None
     assert sessions.find("s2", "alice") is None
+
+
+def test_a_principal_has_so_many_sessions_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("interlock.receive.sessions.MAX_SESSIONS", 2)
+    sessions = Sessions(FakeClock())
+    for name in ("s1", "s2"):
+        assert not sessions.are_enough("alice")
+        sessions.opened(name, "alice", None)
+
+    assert sessions.are_enough("alice")
+    assert not sessions.are_enough("bob")
+    sessions.closed("s1")
+    assert not sessions.are_enough("alice")
 
 
 def test_a_closed_session_is_gone() -> None:

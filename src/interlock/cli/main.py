@@ -111,8 +111,11 @@ def _options_last(words: Sequence[str]) -> list[str]:
 
 
 def _dispatch(words: Sequence[str]) -> Exit:
-    if not words or words[0] in ("-h", "--help", "help", "--config", "--data-dir"):
-        rows = [(noun.name, noun.summary) for noun in NOUNS]
+    rows = [(noun.name, noun.summary) for noun in NOUNS]
+    if words and words[0].partition("=")[0] in ("--config", "--data-dir"):
+        sys.stderr.write(noun_help("interlock", SUMMARY, rows))
+        return Exit.USAGE
+    if not words or words[0] in ("-h", "--help", "help"):
         sys.stdout.write(noun_help("interlock", SUMMARY, rows))
         return Exit.OK
     if words[0] in ("-V", "--version"):

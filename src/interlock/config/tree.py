@@ -89,8 +89,8 @@ def parse_size(value: object) -> int:
     if found is None:
         raise ValueError('must be a size such as 4194304 (bytes), "512KiB" or "4MiB"')
     size = int(found[1]) * _BYTES[found[2] or "B"]
-    if size > _BYTES["GiB"]:
-        raise ValueError("must not be larger than 1GiB")
+    if not _BYTES["KiB"] <= size <= _BYTES["GiB"]:
+        raise ValueError("must be between 1KiB and 1GiB")
     return size
 
 

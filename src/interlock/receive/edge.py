@@ -116,7 +116,11 @@ def own_hosts(host: str, port: int) -> tuple[str, ...] | None:
     return tuple(f"{name}:{port}" for name in names) + (names if port in (80, 443) else ())
 
 
+_CHALLENGE = ((b"www-authenticate", b"Bearer"),)
+
+
 async def send_refusal(send: Send, refused: Refused) -> None:
     """A refusal of the edge as an HTTP answer."""
     text = refused.why.replace('"', "'")
-    await send_json(send, refused.status, f'{{"error":"{text}"}}'.encode())
+    headers = _CHALLENGE if refused.status == 401 else ()
+    await send_json(send, refused.status, f'{{"error":"{text}"}}'.encode(), headers)

@@ -6,7 +6,7 @@ closing the connection is cancelling; in the legacy one nobody is left to read t
 """
 
 import asyncio
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Iterable, Mapping
 from typing import Any
 
 from starlette.types import Receive, Send
@@ -28,9 +28,9 @@ SSE_HEADERS = [
 _ALL_WELL: Mapping[int, int] = {}
 
 
-async def send_json(send: Send, status: int, body: bytes) -> None:
+async def send_json(send: Send, status: int, body: bytes, more: Iterable[tuple[bytes, bytes]] = ()) -> None:
     """A whole JSON answer."""
-    headers = [JSON_HEADERS, (b"content-length", str(len(body)).encode())]
+    headers = [JSON_HEADERS, (b"content-length", str(len(body)).encode()), *more]
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": body})
 

@@ -154,6 +154,8 @@ class Face:
         send, principal = incoming.send, incoming.principal
         if not isinstance(message, Request) or message.method != "initialize":
             return send
+        if self._sessions.are_enough(principal.name):
+            raise Refused(429, "There are too many sessions of this caller. End those that are not used any more.")
         client = _client_name(message.params.get("clientInfo"))
         opening = incoming.scope[OPENING_KEY] = Opening()
 

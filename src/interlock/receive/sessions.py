@@ -5,6 +5,7 @@ see the calls that our lane serves. So here it is remembered whose session it is
 used by another principal answers exactly like one that does not exist.
 """
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -12,6 +13,9 @@ from interlock.clock import Clock
 from interlock.core.model import Micros
 from interlock.receive.decode import RequestId
 from interlock.receive.earshot import Hearer
+
+MAX_SESSIONS = 1000
+"""How many sessions a principal may have at a time: a client that forgets to end them must not use up the memory."""
 
 
 @dataclass(slots=True)
@@ -38,9 +42,16 @@ class Sessions:
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._by_id: dict[str, Session] = {}
+        self._of: Counter[str] = Counter()
+        """How many sessions each principal has."""
+
+    def are_enough(self, principal: str) -> bool:
+        """Whether a principal has as many as it may have."""
+        return self._of[principal] >= MAX_SESSIONS
 
     def opened(self, session_id: str, principal: str, client: str | None, hearer: Hearer | None = None) -> None:
         self._by_id[session_id] = Session(session_id, principal, client, self._clock.now(), hearer=hearer)
+        self._of[principal] += 1
 
     def find(self, session_id: str, principal: str) -> Session | None:
         """The session, if it belongs to this principal; finding it counts as using it."""
@@ -51,7 +62,10 @@ class Sessions:
         return session
 
     def closed(self, session_id: str) -> Session | None:
-        return self._by_id.pop(session_id, None)
+        session = self._by_id.pop(session_id, None)
+        if session is not None:
+            self._of[session.principal] -= 1
+        return session
 
     def touch(self, session: Session) -> None:
         """Count a session as used just now."""
