@@ -27,6 +27,7 @@ class Running:
 
     async def activities(self) -> list[Activity]:
         """Every call on record, oldest first."""
+        await self.gateway.pipeline.settled()
         calls = (ActivityType.TOOL_CALL, ActivityType.POLICY_DECISION)
         page = await self.gateway.store.list_activities(ActivityFilter(types=calls, limit=500))
         return list(reversed(page.items))

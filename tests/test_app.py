@@ -151,7 +151,7 @@ async def test_a_secret_that_a_server_echoes_is_not_kept(tmp_path: Path, monkeyp
     text = "expose: direct\nservers:\n" + server_yaml("up", argv)[:-2] + ", env: {T: '${env:DEEP_SECRET}'}}\n"
     async with serving(tmp_path, text) as running, Client(running.url, mode="2026-07-28") as client:
         await client.call_tool("up__echo", {"text": "it says open-sesame-open"})
-        await running.gateway.store.write([])
+        await running.gateway.pipeline.settled()
         (activity,) = await running.activities()
 
     assert "sesame" not in str(activity.body)

@@ -1,5 +1,6 @@
 """The record of a call: before, after, redacted, and refused when it cannot be written."""
 
+import asyncio
 import json
 import sqlite3
 import subprocess
@@ -30,7 +31,7 @@ from interlock.core.model import (
 )
 from interlock.core.toolbook import ListedTool, Listing, ToolBook
 from interlock.errors import Reason
-from interlock.record import MAX_ARGUMENTS, MAX_CONTENT, MAX_LABEL, Origin, Outcome, Recorder, RecordWait
+from interlock.record import MAX_ARGUMENTS, MAX_CONTENT, MAX_LABEL, MOST_GATHERED, Origin, Outcome, Recorder, RecordWait
 from interlock.store.protocol import Activity, ActivityFilter, ActivityType, StoreUnavailable
 from interlock.store.sqlite import SqliteStore
 from tests.fakes import FakeClock
@@ -105,7 +106,7 @@ async def test_a_read_is_written_once_with_its_outcome(store: SqliteStore) -> No
     record = await recorder.ahead(call("get_x"), tool("get_x"), allowed(), ORIGIN)
     ahead = await on_record(store)
     await recorder.outcome(record, Outcome(CallEvent.SUCCEED))
-    await store.write([])
+    await recorder.settled()
     (after,) = await on_record(store)
 
     assert ahead == []
@@ -328,7 +329,7 @@ async def test_after_a_failed_write_not_even_a_read_is_opened_until_the_store_ca
     lost = await recorder.ahead(call("get_x"), tool("get_x"), allowed(), ORIGIN)
     await recorder.outcome(lost, Outcome(CallEvent.SUCCEED))
     with pytest.raises(StoreUnavailable):
-        await store.write([])
+        await recorder.settled()
 
     with pytest.raises(StoreUnavailable):
         await recorder.ahead(call("get_x"), tool("get_x"), allowed(), ORIGIN)
@@ -352,3 +353,55 @@ def test_on_a_full_disk_every_read_that_is_let_pass_is_on_record_or_counted(tmp_
     assert done["refused"] > 0
     assert lost > 0
     assert calls + lost == done["passed"]
+
+
+# Reads gather -----------------------------------------------------------------------------------------------------
+async def read(recorder: Recorder, content: str = "") -> str:
+    record = await recorder.ahead(call("get_x"), tool("get_x"), allowed(), ORIGIN)
+    await recorder.outcome(record, Outcome(CallEvent.SUCCEED, len(content), content))
+    return record.id
+
+
+async def test_reads_are_queued_after_a_moment_without_being_asked_for(store: SqliteStore) -> None:
+    recorder, ended = Recorder(store, CLOCK), asyncio.Event()
+    recorder.on_end = lambda activity: ended.set()
+    await read(recorder)
+
+    await ended.wait()
+    await store.write([])
+
+    assert len(await on_record(store)) == 1
+
+
+async def test_many_reads_do_not_wait_for_the_moment_to_pass(
+    store: SqliteStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("interlock.record.GATHER_SECONDS", 3600)
+    recorder = Recorder(store, CLOCK)
+    for _ in range(MOST_GATHERED):
+        await read(recorder)
+
+    await store.write([])
+
+    assert await store.log_end() == MOST_GATHERED
+
+
+async def test_what_is_waited_for_comes_after_the_reads_that_ended_before_it(
+    store: SqliteStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("interlock.record.GATHER_SECONDS", 3600)
+    recorder = Recorder(store, CLOCK)
+    ids = [await read(recorder), await read(recorder)]
+    write = await recorder.ahead(call("write_x"), tool("write_x"), allowed(), ORIGIN)
+
+    assert [entry.subject for entry in await store.log_entries(0, 10)] == [*ids, write.id]
+
+
+async def test_of_many_reads_only_those_with_something_to_hide_are_changed(store: SqliteStore) -> None:
+    recorder = Recorder(store, CLOCK)
+    for said in ("plain", "password=hunter2", "plain too", "\ud800 plain"):
+        await read(recorder, said)
+    await recorder.settled()
+
+    shown = [json.loads(entry.text)["body"]["result"]["content"] for entry in await store.log_entries(0, 10)]
+    assert shown == ["plain", "[redacted assignment]", "plain too", "\ud800 plain"]

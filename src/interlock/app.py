@@ -207,8 +207,11 @@ async def running_gateway(
         overrides = overrides_of(config)
         fleet = Fleet(specs, lexicon=config.lexicon, overrides=overrides, judge=drift.listed, clock=time)
         drift.on_change = fleet.judge_again
-        gateway = await _assemble(roster, store, await stack.enter_async_context(fleet), drift, time)
-        gateway.hidden.update(secrets_of(config, variables))
+        hidden = set(secrets_of(config, variables))
+        recorder = Recorder(store, time, RecordWait(config.settings.record.wait), secrets=lambda: hidden)
+        stack.callback(recorder.settle)
+        await stack.enter_async_context(fleet)
+        gateway = await _assemble(roster, recorder, store, fleet, drift, time, hidden)
         if servers:
             roster.on_change = partial(_apply, gateway, variables)
         await fleet.settled(START_SECONDS)
@@ -254,15 +257,16 @@ async def _apply(gateway: Gateway, environ: Mapping[str, str], config: Config, a
     await gateway.fleet.apply(upstreams_of(config, environ), overrides_of(config), config.lexicon, anew)
 
 
-async def _assemble(roster: Roster, store: Store, fleet: Fleet, drift: Drift, clock: Clock) -> Gateway:
+async def _assemble(
+    roster: Roster, recorder: Recorder, store: Store, fleet: Fleet, drift: Drift, clock: Clock, hidden: set[str]
+) -> Gateway:
     config = roster.config
     settings, shown = config.settings, shown_settings(config)
     sessions, workspaces = Sessions(clock), workspaces_of(config)
     feed = Feed(store)
     fleet.on_health = feed.health
     metrics = Metrics(fleet, lambda: len(sessions))
-    hidden: set[str] = set()
-    recorder = Recorder(store, clock, RecordWait(settings.record.wait), on_end=metrics.seen, secrets=lambda: hidden)
+    recorder.on_end = metrics.seen
     pipeline = Pipeline(fleet, recorder, clock, policy_of(config))
     catalog = Catalog(Expose(settings.expose), settings.namespacing)
     lane = Lane(pipeline, catalog)

@@ -109,6 +109,10 @@ class Pipeline:
         except StoreUnavailable:
             return Reply("", refusal=errors.AUDIT_UNAVAILABLE())
 
+    async def settled(self) -> None:
+        """See that every call that ended is on record; raises StoreUnavailable."""
+        await self._recorder.settled()
+
     def release(self, server: str, uri: str) -> None:
         """Somebody who subscribed to a resource does not need that any more."""
         self._fleet.release(server, uri)

@@ -1,13 +1,15 @@
 """The record of a call: opened before the first byte leaves, closed before the answer is given.
 
-For anything above read-only both writes are waited for; reads are queued and grouped, unless the operator wants to wait
-for every call or the last write of the store failed. If the store cannot write, the call is refused: no record, no
-call. This is the one place that writes activities of calls, so it is the one place that redacts, and that keeps what
-agents and upstreams send from filling the disk.
+For anything above read-only both writes are waited for; reads gather for a moment and are queued together, unless the
+operator wants to wait for every call or the last write of the store failed. If the store cannot write, the call is
+refused: no record, no call. This is the one place that writes activities of calls, so it is the one place that redacts,
+and that keeps what agents and upstreams send from filling the disk.
 
 INVARIANT: above read-only nothing is sent without a durable record, and nothing is answered without a durable outcome.
 """
 
+import asyncio
+import contextlib
 from collections.abc import Callable, Collection, Sequence
 from enum import StrEnum
 from functools import lru_cache
@@ -36,7 +38,7 @@ from interlock.core.model import (
 from interlock.core.redact import KnownSecrets, has_nothing_to_hide, redact, redact_text
 from interlock.core.safety import SafetyClass
 from interlock.core.toolbook import ListedTool
-from interlock.store.protocol import Activity, ActivityType, Store, Token, new_id
+from interlock.store.protocol import Activity, ActivityType, Store, StoreUnavailable, Token, new_id
 
 MAX_CONTENT = 16 * 1024
 """How much of a result is kept, in characters."""
@@ -55,6 +57,10 @@ MAX_TOLD = 1000
 
 MAX_WORD = 512
 """How much of what is cut in two at the end of a result goes with it, in characters."""
+
+GATHER_SECONDS = 0.02
+MOST_GATHERED = 64
+"""How long, and how many, reads that ended gather before they are queued."""
 
 _BETWEEN_WORDS = " \t\n\\\"',;"
 _OPERATIONS = frozenset(each.value for each in OperationType)
@@ -78,6 +84,15 @@ class Origin(Struct, frozen=True):
     model: str | None = None
 
 
+class Outcome(Struct, frozen=True):
+    """How a sent call ended: the event, the size of the result, and its text as far as it is kept."""
+
+    event: CallEvent
+    size: int = 0
+    content: str = ""
+    error: str = ""
+
+
 class OpenRecord(Struct, frozen=True):
     """A call whose record is open: everything that is told of it, and when it left."""
 
@@ -91,13 +106,13 @@ class OpenRecord(Struct, frozen=True):
     began: Micros
 
 
-class Outcome(Struct, frozen=True):
-    """How a sent call ended: the event, the size of the result, and its text as far as it is kept."""
+class _Chapter(Struct, frozen=True):
+    """What is told of a call at one moment: how it stands, and how it ended if it has."""
 
-    event: CallEvent
-    size: int = 0
-    content: str = ""
-    error: str = ""
+    record: OpenRecord
+    status: CallState | None
+    outcome: Outcome | None = None
+    took: Micros = 0
 
 
 class Recorder:
@@ -109,55 +124,84 @@ class Recorder:
         clock: Clock,
         wait: RecordWait = RecordWait.WRITES,
         *,
-        on_end: Callable[[Activity], None] = lambda _: None,
         secrets: Callable[[], Collection[str]] = tuple,
     ) -> None:
-        """`on_end` is told of every call that ended, refused or sent, once that is on record.
-
-        `secrets` tells the values that the gateway itself holds, and that must not be stored if a server echoes them;
-        there may come to be more of them, and never fewer.
+        """`secrets` tells the values that the gateway itself holds, and that must not be stored if a server echoes
+        them; there may come to be more of them, and never fewer.
         """
         self._store = store
         self._clock = clock
         self._wait = wait
-        self._on_end = on_end
+        self.on_end: Callable[[Activity], None] = lambda activity: None
+        """Told of every call that ended, refused or sent, once that is on record or queued."""
         self._secrets = secrets
         self._known = 0, KnownSecrets()
+        self._gathered: list[_Chapter] = []
+        self._timer: asyncio.TimerHandle | None = None
 
     async def refused(self, call: Call, found: ListedTool | None, verdict: Deny, origin: Origin) -> str:
         """Record a call that was refused; returns the id of its activity."""
         record = self._opened(call, found, verdict, origin)
-        activity = self._activity(record, next_call_state(CallState.RECEIVED, CallEvent.REFUSE))
         # A refusal is never lost, whatever it refused: only reads that were let pass may be.
-        await self._store.write([activity])
-        self._on_end(activity)
+        ended = await self._written(_Chapter(record, next_call_state(CallState.RECEIVED, CallEvent.REFUSE)))
+        self.on_end(ended)
         return record.id
 
     async def ahead(self, call: Call, found: ListedTool, verdict: Allow, origin: Origin) -> OpenRecord:
         """Open the record of a call that is about to be sent. A read is written once, with its outcome."""
         record = self._opened(call, found, verdict, origin)
         if record.waits:
-            await self._store.write([self._activity(record, next_call_state(CallState.RECEIVED, CallEvent.SEND))])
+            await self._written(_Chapter(record, next_call_state(CallState.RECEIVED, CallEvent.SEND)))
         return record
 
     async def outcome(self, record: OpenRecord, outcome: Outcome) -> None:
         """Close the record of a call that was sent."""
-        status = next_call_state(CallState.SENT, outcome.event)
-        ended = self._activity(record, status, outcome, self._clock.ticks() - record.began)
-        await self._write(ended, durable=record.waits)
-        self._on_end(ended)
+        status, took = next_call_state(CallState.SENT, outcome.event), self._clock.ticks() - record.began
+        chapter = _Chapter(record, status, outcome, took)
+        if record.waits:
+            self.on_end(await self._written(chapter))
+        else:
+            self._gather(chapter)
+
+    def settle(self) -> None:
+        """Queue what has gathered."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        gathered, self._gathered = self._gathered, []
+        if not gathered:
+            return
+        ended = self._activities(gathered)
+        # What cannot even be queued is counted by the store, which tells of it as soon as it can.
+        with contextlib.suppress(StoreUnavailable):
+            self._store.write_soon(ended)
+        for each in ended:
+            self.on_end(each)
+
+    async def settled(self) -> None:
+        """See that everything that has happened is on record; raises StoreUnavailable."""
+        self.settle()
+        await self._store.write([])
+
+    def _gather(self, chapter: _Chapter) -> None:
+        """Keep a read for a moment. Many that are told of together cost a fraction of what each would cost alone."""
+        self._gathered.append(chapter)
+        if len(self._gathered) >= MOST_GATHERED:
+            self.settle()
+        elif self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(GATHER_SECONDS, self.settle)
+
+    async def _written(self, chapter: _Chapter) -> Activity:
+        self.settle()  # so that the log has the order in which things happened
+        (activity,) = self._activities([chapter])
+        await self._store.write([activity])
+        return activity
 
     def _opened(self, call: Call, found: ListedTool | None, verdict: Verdict, origin: Origin) -> OpenRecord:
         now = self._clock.now()
         # After a failure only a write that is waited for tells whether the store can write again.
         waits = found is None or self._waits(found) or self._store.ailing
         return OpenRecord(new_id(now), now, call, found, verdict, origin, waits, self._clock.ticks())
-
-    async def _write(self, activity: Activity, *, durable: bool) -> None:
-        if durable:
-            await self._store.write([activity])
-        else:
-            self._store.write_soon([activity])
 
     def _waits(self, found: ListedTool) -> bool:
         return self._wait is RecordWait.ALL or found.classification.gateway is not SafetyClass.READ_ONLY
@@ -168,30 +212,36 @@ class Recorder:
             self._known = len(values), KnownSecrets(values)
         return self._known[1]
 
-    def _activity(
-        self, record: OpenRecord, status: CallState | None, outcome: Outcome | None = None, took: Micros = 0
-    ) -> Activity:
-        call, found, verdict = record.call, record.found, record.verdict
+    def _activities(self, chapters: Sequence[_Chapter]) -> list[Activity]:
+        """What is kept of calls. One look at all of them is enough if it finds nothing to hide, as most often."""
         known = self._known_secrets()
-        body = _body(record, outcome, took, _Look(known, closely=False))
-        if not _is_harmless(body, known):
-            body = _body(record, outcome, took, _Look(known, closely=True))
-        return Activity(
-            id=record.id,
-            at=record.at,
-            type=ActivityType.POLICY_DECISION if isinstance(verdict, Deny) else ActivityType.TOOL_CALL,
-            status=status or CallState.INDETERMINATE,
-            body=body,
-            server=_label(call.server or None, known),
-            tool=_label(call.tool, known),
-            caller=call.caller.name,
-            session_id=_label(record.origin.session_id, known),
-            workspace=call.caller.workspace,
-            intent_type=_one_of(_OPERATIONS, _intent(call, verdict).operation_type),
-            safety_class=None if found is None else found.classification.gateway,
-            verdict=verdict.effect,
-            rule_id=verdict.ground.id,
-        )
+        bodies = [_body(each, _Look(known, closely=False)) for each in chapters]
+        if not _are_harmless(bodies, known):
+            for at, chapter in enumerate(chapters):
+                if not _are_harmless(bodies[at : at + 1], known):
+                    bodies[at] = _body(chapter, _Look(known, closely=True))
+        return [_activity(chapter, body, known) for chapter, body in zip(chapters, bodies, strict=True)]
+
+
+def _activity(chapter: _Chapter, body: dict[str, Json], known: KnownSecrets) -> Activity:
+    record = chapter.record
+    call, found, verdict = record.call, record.found, record.verdict
+    return Activity(
+        id=record.id,
+        at=record.at,
+        type=ActivityType.POLICY_DECISION if isinstance(verdict, Deny) else ActivityType.TOOL_CALL,
+        status=chapter.status or CallState.INDETERMINATE,
+        body=body,
+        server=_label(call.server or None, known),
+        tool=_label(call.tool, known),
+        caller=call.caller.name,
+        session_id=_label(record.origin.session_id, known),
+        workspace=call.caller.workspace,
+        intent_type=_one_of(_OPERATIONS, _intent(call, verdict).operation_type),
+        safety_class=None if found is None else found.classification.gateway,
+        verdict=verdict.effect,
+        rule_id=verdict.ground.id,
+    )
 
 
 class _Look(Struct, frozen=True):
@@ -221,14 +271,15 @@ class _Look(Struct, frozen=True):
         return redact_text(text, self.known) if self.closely else text
 
 
-def _is_harmless(body: dict[str, Json], known: KnownSecrets) -> bool:
+def _are_harmless(bodies: Sequence[dict[str, Json]], known: KnownSecrets) -> bool:
     try:
-        return has_nothing_to_hide(msgspec.json.encode(body), known)
+        return has_nothing_to_hide(b"\n".join(map(msgspec.json.encode, bodies)), known)
     except UnicodeEncodeError:  # a lone surrogate, which the closer look knows to deal with
         return False
 
 
-def _body(record: OpenRecord, outcome: Outcome | None, took: Micros, look: _Look) -> dict[str, Json]:
+def _body(chapter: _Chapter, look: _Look) -> dict[str, Json]:
+    record, outcome = chapter.record, chapter.outcome
     call, verdict, origin, found = record.call, record.verdict, record.origin, record.found
     body: dict[str, Json] = {
         "entry": origin.entry,
@@ -243,7 +294,7 @@ def _body(record: OpenRecord, outcome: Outcome | None, took: Micros, look: _Look
     }
     if outcome is not None:
         body["result"] = _result(outcome, look)
-        body["timings"] = {"upstream_us": took}
+        body["timings"] = {"upstream_us": chapter.took}
     return body
 
 

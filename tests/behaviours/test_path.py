@@ -104,7 +104,7 @@ async def test_every_call_the_upstream_received_is_on_record_and_nothing_else(
         await client.call_tool(f"{server}__nothing", {})
         await client.call_tool(f"{server}__write_note", {"name": 5})
         await client.call_tool("call_tool_read", {"name": f"{server}:delete_note", "args": {}})
-    await gateway.gateway.store.write([])
+    await gateway.gateway.pipeline.settled()
     sent = [each for each in await gateway.activities() if each.verdict == "allow"]
     refused = [each for each in await gateway.activities() if each.verdict == "deny"]
     got = calls(log if server == "up" else remote.log)
@@ -195,7 +195,7 @@ async def test_a_call_that_the_client_gives_up_is_cancelled_upstream_and_on_reco
             task.cancel()
         while not events(file, "cancelled"):  # noqa: ASYNC110 - another process writes it
             await asyncio.sleep(0.01)
-        await gateway.gateway.store.write([])
+        await gateway.gateway.pipeline.settled()
         statuses = [each.status for each in await gateway.activities()]
 
     assert statuses == [CallState.CANCELLED]

@@ -69,7 +69,7 @@ def sent(each: Received) -> tuple[str | None, Any]:
 
 async def recorded(running: Running) -> list[tuple[str | None, Any]]:
     """The same, as it is on record as sent."""
-    await running.gateway.store.write([])
+    await running.gateway.pipeline.settled()
     return [(each.tool, each.body["arguments"]) for each in await running.activities() if each.verdict == "allow"]
 
 
@@ -154,7 +154,7 @@ async def test_an_error_of_the_server_is_passed_on_and_on_record(gateway: Runnin
     async with Client(gateway.url, mode=era) as client:
         with pytest.raises(MCPError) as error:
             await client.read_resource("up+note:///nothing")
-    await gateway.gateway.store.write([])
+    await gateway.gateway.pipeline.settled()
     (activity,) = await gateway.activities()
 
     assert (error.value.error.code, error.value.error.message) == (-32602, "There is no such resource.")

@@ -97,7 +97,7 @@ async def test_a_call_that_the_client_gives_up_is_cancelled_upstream_and_on_reco
             task.cancel()
         await until(lambda: events(log, "cancelled"))
         after = await client.call_tool("up__structured", {"a": 1, "b": 1})
-    await gateway.gateway.store.write([])
+    await gateway.gateway.pipeline.settled()
     statuses = [each.status for each in await gateway.activities()]
 
     assert said(after) == {"sum": 2}
@@ -196,7 +196,7 @@ async def test_a_client_that_leaves_ends_its_calls(
             talk.process.send_signal(signal.SIGTERM)
             code = await talk.ended()
     await until(lambda: events(log, "cancelled"))
-    await gateway.gateway.store.write([])
+    await gateway.gateway.pipeline.settled()
     (activity,) = await gateway.activities()
 
     assert code == 0

@@ -48,7 +48,7 @@ async def main(path: Path) -> None:
     await store.start()
     recorder = Recorder(store, SystemClock())
     passed = sum([await read(recorder) for _ in range(5)])
-    await store.write([])
+    await recorder.settled()
     limit(max(file.stat().st_size for file in path.parent.iterdir()) + 20_000)
     refused = 0
     while refused < REFUSALS:
@@ -56,6 +56,7 @@ async def main(path: Path) -> None:
         passed, refused = passed + let, refused + (not let)
     limit(resource.RLIM_INFINITY)
     after = await read(recorder)
+    recorder.settle()
     await store.close()
     sys.stdout.write(json.dumps({"passed": passed + after, "refused": refused, "after": after}))
 

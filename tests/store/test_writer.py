@@ -104,36 +104,6 @@ async def test_what_gathers_during_one_batch_is_the_next_one(paper: Paper, write
     assert paper.batches == [["0"], ["1", "2", "3", "4"]]
 
 
-async def test_records_that_nobody_waits_for_gather_until_somebody_waits(
-    paper: Paper, writer: GroupWriter, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("interlock.store.writer.GATHER_SECONDS", 3600)
-    writer.put(job(1))
-    writer.put(job(2))
-
-    assert await written(writer, 3)
-    assert paper.batches == [["1", "2", "3"]]
-
-
-async def test_records_that_nobody_waits_for_are_written_after_a_while(paper: Paper, writer: GroupWriter) -> None:
-    writer.put(job(1))
-    await asyncio.to_thread(paper.kept.acquire)
-
-    assert paper.batches == [["1"]]
-
-
-async def test_records_do_not_gather_until_the_queue_is_full(
-    paper: Paper, writer: GroupWriter, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("interlock.store.writer.GATHER_SECONDS", 3600)
-    writer.put(job(1))
-    writer.put(job(2))
-    writer.put(job(3))
-    await asyncio.to_thread(paper.kept.acquire)
-
-    assert paper.batches == [["1", "2", "3"]]
-
-
 async def test_all_who_wait_for_a_batch_are_woken_at_once(
     paper: Paper, writer: GroupWriter, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -114,7 +114,8 @@ async def office(
     async with contextlib.AsyncExitStack() as stack:
         stack.push_async_callback(store.close)
         metrics = Metrics(fleet, lambda: 0)
-        recorder = Recorder(store, clock, on_end=metrics.seen)
+        recorder = Recorder(store, clock)
+        recorder.on_end = metrics.seen
         pipeline = Pipeline(fleet, recorder, clock, Policy(entry=GatewayEntry(posture)))
         edge = Edge([HOST], max_body=10_000)
         settings: dict[str, Json] = {"posture": "guarded", "webhook": {"secret": "hunter2hunter2"}}

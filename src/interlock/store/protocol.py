@@ -38,9 +38,18 @@ class ActivityType(StrEnum):
     SYSTEM = "system"
 
 
+_random: list[str] = []
+"""Random texts for ids, a stock of them: to ask the system for each would hand the interpreter to another thread."""
+
+
 def new_id(now: Micros) -> str:
     """An id of an activity: it sorts by time and cannot be guessed."""
-    return f"{now:014x}{os.urandom(8).hex()}"
+    try:
+        return f"{now:014x}{_random.pop()}"
+    except IndexError:
+        stock = os.urandom(8 * 512).hex()
+        _random.extend(stock[at : at + 16] for at in range(0, len(stock), 16))
+        return new_id(now)
 
 
 class Activity(Struct, frozen=True):

@@ -27,10 +27,6 @@ from interlock.core.model import Micros
 from interlock.store.protocol import Activity, ActivityType, StoreUnavailable, new_id
 from interlock.store.rows import Record, Row, record_of
 
-GATHER_SECONDS = 0.02
-"""How long jobs that nobody waits for gather before they are written: a commit for each would cost more than the call
-it tells of. A job that somebody waits for takes them along at once."""
-
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _CLOSED = "The store is closed."
 _FULL = "The queue of the store is full: the disk is slower than the calls."
@@ -103,8 +99,6 @@ class GroupWriter:
         self._loop = asyncio.get_running_loop()
         self._changed = threading.Condition()
         self._jobs: list[Job] = []
-        self._awaited = False
-        """Whether somebody waits for one of the jobs."""
         self._records = 0
         self._characters = 0
         self._loss: Loss | None = None
@@ -137,13 +131,10 @@ class GroupWriter:
                     self._probing = True
                     self._changed.notify()
                 raise StoreUnavailable(why)
-            first, awaited = not self._jobs, job.waiter is not None
             self._jobs.append(job)
-            self._awaited |= awaited
             self._records += len(job.records)
             self._characters += characters
-            if first or awaited or self._is_filling():
-                self._changed.notify()
+            self._changed.notify()
 
     def close(self) -> None:
         """Write what is queued, end the thread, and raise if records were lost that nobody has heard of. Blocks."""
@@ -173,18 +164,11 @@ class GroupWriter:
         """Everything that is queued; nothing, when only a probe is asked for; None at the end."""
         with self._changed:
             self._changed.wait_for(lambda: self._jobs or self._probing or self._closing)
-            self._changed.wait_for(self._is_hurried, GATHER_SECONDS)
             if not self._jobs and not self._probing:
                 return None
-            jobs, self._jobs, self._probing, self._awaited = self._jobs, [], False, False
+            jobs, self._jobs, self._probing = self._jobs, [], False
             self._telling, self._loss = self._loss, None
             return jobs
-
-    def _is_hurried(self) -> bool:
-        return self._awaited or self._probing or self._closing or self._is_filling()
-
-    def _is_filling(self) -> bool:
-        return 2 * self._records > self._limits.records or 2 * self._characters > self._limits.characters
 
     def _write(self, jobs: Sequence[Job]) -> None:
         try:

@@ -80,7 +80,7 @@ async def call_tool(server: str, tool: str, wanted: WantedCall, request: Request
     reply = await _unless_gone(request, here.pipeline.run(call, Origin(wanted.entry), entry=entry))
     # A read is written in its own time; whoever gets the id of an activity should find it.
     with contextlib.suppress(StoreUnavailable):
-        await here.store.write(())
+        await here.pipeline.settled()
     return _answer(reply)
 
 
