@@ -239,12 +239,12 @@ while True: write(b"x" * 65_536)
 
 async def test_what_is_passed_over_is_paid_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(link_stdio, "_UNASKED_SECONDS", 3600)
-    code = """write(b'{"jsonrpc":"2.0","id":%d,"result":"' % hear()["id"] + b"x" * 8_000_000)"""
+    code = """write(b'{"jsonrpc":"2.0","id":%d,"result":"' % hear()["id"] + b"x" * 4_600_000)"""
     async with linked(python(code)) as link, linked(python(ANSWERING)) as other:
         with pytest.raises(TooLong):
             await asked(link)
         # If the rest were read, it would be over long before these are.
-        assert await asyncio.gather(*(asked(other) for _ in range(500))) == [{}] * 500
+        assert await asyncio.gather(*(asked(other) for _ in range(3_000))) == [{}] * 3_000
         assert link.alive
         end_at_once(link)
 
