@@ -173,9 +173,12 @@ class Stage:
 
     async def _hold(self, client: str) -> Session:
         steps = script(client, self.world)
+        return Session(client, dict(zip(steps, await self.take(client, *steps.values()), strict=True)))
+
+    async def take(self, client: str, *steps: Step) -> list[Outcome]:
+        """What comes of steps that a client takes."""
         async with asyncio.timeout(60):
-            transcript = await client_named(client, self._home)(self.running.url, list(steps.values()))
-        return Session(client, dict(zip(steps, transcript.outcomes, strict=True)))
+            return (await client_named(client, self._home)(self.running.url, steps)).outcomes
 
     def graph(self) -> set[str]:
         """The names of the entities that the memory server has on disk."""
@@ -288,7 +291,7 @@ def test_the_repository_really_has_a_new_branch(stage: Stage, session: Session) 
 def test_a_resource_that_a_tool_makes_can_be_read_afterwards(stage: Stage, session: Session) -> None:
     made = session.result("write everything")["content"][0]["resource"]
     uri = f"everything+demo://resource/session/{session.client}"
-    (read,) = asyncio.run(client_in("auto")(stage.running.url, [Step("read", uri)])).outcomes
+    (read,) = asyncio.run(stage.take("python-auto", Step("read", uri)))
     assert read.result is not None, read.error
     (content,) = read.result["contents"]
 

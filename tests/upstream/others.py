@@ -72,7 +72,7 @@ def world(folder: Path) -> Generator[World]:
     (files / "greeting.txt").write_text(GREETING, encoding="utf-8")
     _git(repository, "init", "-q", "-b", "main")
     _git(repository, "-c", "user.name=T", "-c", "user.email=t@localhost", "commit", "-q", "--allow-empty", "-m", COMMIT)
-    with _page() as (url, asked):
+    with page() as (url, asked):
         yield World(files, repository, folder / "memory.jsonl", nowhere, url, asked)
 
 
@@ -82,7 +82,8 @@ def _git(repository: Path, *words: str) -> str:
 
 
 @contextmanager
-def _page() -> Generator[tuple[str, list[str]]]:
+def page() -> Generator[tuple[str, list[str]]]:
+    """A page on loopback, and the paths that are asked for there; it speaks no MCP."""
     asked: list[str] = []
 
     class Page(BaseHTTPRequestHandler):
