@@ -46,9 +46,11 @@ def said(tmp_path_factory: pytest.TempPathFactory) -> Generator[dict[str, Outcom
 
 
 def test_the_one_that_works_is_ready_and_can_be_called(said: dict[str, Outcome]) -> None:
-    servers = {each["id"]: each["health"] for each in said["status --json"].json["servers"]}
+    servers = said["status --json"].json["servers"]
 
-    assert servers == {"good": "ready", **dict.fromkeys(BROKEN, "down")}
+    # One that does not work is started again and again, so that it is not always down.
+    assert [each["id"] for each in servers if each["health"] == "ready"] == ["good"]
+    assert [each["id"] for each in servers if each["problem"]] == list(BROKEN)
     assert said["status"].exit == 0
     assert said["call"].exit == 0, said["call"].err
 
@@ -70,7 +72,7 @@ def test_doctor_names_the_server_and_the_fix(said: dict[str, Outcome], server: s
 
     assert said["doctor"].exit == 20
     assert servers["state"] == "fail"
-    assert f"{server} is down" in servers["text"]
+    assert f"{server} is down" in servers["text"] or f"{server} is starting" in servers["text"]
     assert f"{server}: " in servers["fix"] or f"{server}: " in checks["commands"]["text"]
 
 

@@ -62,7 +62,7 @@ def _print(report: dict[str, Any]) -> None:
             ("SERVER", "HEALTH", "TOOLS", "PROBLEM"),
             ([str(each[column]) for column in columns] for each in report["servers"]),
         )
-    if to_do := fixes([each for each in report["servers"] if each["health"] == "down"]):
+    if to_do := fixes([each for each in report["servers"] if each["problem"]]):
         print_lines(["", *to_do])
 
 

@@ -72,13 +72,14 @@ class Lines:
     def __init__(self) -> None:
         self._whole: deque[bytes] = deque()
         self._rest = bytearray()
-        self._overlong: Overlong | None = None
+        self.passing: Overlong | None = None
+        """The line that was begun, if it is too long and is being passed over."""
 
     def feed(self, piece: bytes) -> bytes | None:
         """Take in a piece; the id of a request whose answer turned out to be too long. Raises BadMessage."""
         first, *others = piece.split(b"\n")
         # Only the line that was begun earlier can be too long: a piece is far smaller than a message may be.
-        if self.passing or len(self._rest) + len(first) > MAX_MESSAGE:
+        if self.passing is not None or len(self._rest) + len(first) > MAX_MESSAGE:
             return self._pass(first, others)
         if not others:
             self._rest += first
@@ -95,21 +96,16 @@ class Lines:
         self._rest = bytearray(others.pop())
         self._whole.extend(others)
 
-    @property
-    def passing(self) -> bool:
-        """Whether the line that was begun is too long and is being passed over."""
-        return self._overlong is not None
-
     def _pass(self, first: bytes, others: list[bytes]) -> bytes | None:
         """Pass over more of a line that is too long; the id, in the moment in which it becomes known."""
-        overlong, known = self._overlong, self._overlong is not None and self._overlong.id is not None
+        overlong, known = self.passing, self.passing is not None and self.passing.id is not None
         if overlong is None:
-            self._overlong = overlong = Overlong(self._rest)
+            self.passing = overlong = Overlong(self._rest)
             self._rest = bytearray()
         overlong.go_on(first)
         if others:
             overlong.end()
-            self._overlong = None
+            self.passing = None
             self._begin(others)
         return None if known else overlong.id
 
@@ -347,7 +343,7 @@ class StdioLink:
             return
         if overlong is not None:
             self._answered_at_length(overlong)
-        if self._lines.passing:
+        if self._lines.passing is not None:
             self._unasked += len(piece) // 1024
         if self._next_turn is None:
             self._turn()
