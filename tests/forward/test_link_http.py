@@ -423,7 +423,7 @@ async def test_an_event_that_never_ends_is_too_long() -> None:
         await peer.closed()
 
     async with RawServer(script) as server, link_to(server) as (link, _):
-        with pytest.raises(BadMessage, match="too long"):
+        with pytest.raises(TooLong, match="longer than"):
             await ask(link)
 
 

@@ -252,7 +252,7 @@ def test_a_server_elsewhere_that_goes_away_costs_the_others_nothing_and_comes_ba
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_server_that_mis_that_misbehaves_costs_the_others_nothing_and_comes_back(gateway: Process, kind: str) -> None:
+def test_a_server_that_misbehaves_costs_the_others_nothing_and_comes_back(gateway: Process, kind: str) -> None:
     files, children = gateway.files(), len(gateway.children())
     seen = asyncio.run(endure(gateway, kind))
 
