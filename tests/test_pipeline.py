@@ -147,6 +147,22 @@ async def test_an_upstream_that_breaks_the_protocol_leaves_an_indeterminate_call
     assert activity.status is CallState.INDETERMINATE
 
 
+async def test_an_answer_that_is_too_long_costs_only_its_own_call(pipeline: Pipeline, running: Running) -> None:
+    pipeline.policy = Policy(entry=GatewayEntry(Posture.OPEN))
+    async with asyncio.TaskGroup() as group:
+        beside = group.create_task(pipeline.run(call("slow", {"seconds": 0.3}), ORIGIN))
+        long = group.create_task(pipeline.run(call("huge", {"size": 5_000_000}), ORIGIN))
+    statuses = {each.tool: each.status for each in await running.activities()}
+    refusal = long.result().refusal
+
+    assert refusal is not None
+    assert refusal.text == (
+        "Server 'up' answered with more than a gateway passes on: its answer is longer than 4194304 bytes"
+    )
+    assert beside.result().answer is not None
+    assert statuses == {"slow": CallState.SUCCESS, "huge": CallState.INDETERMINATE}
+
+
 async def test_a_call_to_an_upstream_that_is_down_was_not_sent(tmp_path: Path) -> None:
     argv = only_once(stdio_argv(tmp_path / "upstream.log"), tmp_path / "mark")
     async with serving(tmp_path, "posture: open\nservers:\n" + server_yaml("up", argv)) as running:

@@ -29,7 +29,16 @@ from interlock.core.schemas import Schemas
 from interlock.core.toolbook import ListedTool, ToolBook, may_know, similar
 from interlock.errors import Code, Reason
 from interlock.forward.fleet import Fleet
-from interlock.forward.link import LOG_MESSAGE, Answer, BadMessage, LinkDown, LinkTimeout, Listener, Notification
+from interlock.forward.link import (
+    LOG_MESSAGE,
+    Answer,
+    BadMessage,
+    LinkDown,
+    LinkTimeout,
+    Listener,
+    Notification,
+    TooLong,
+)
 from interlock.forward.upstream import Ask, tool_call
 from interlock.record import MAX_CONTENT, OpenRecord, Origin, Outcome, Recorder
 from interlock.store.protocol import StoreUnavailable
@@ -170,6 +179,9 @@ class Pipeline:
             return await self._failed(
                 record, CallEvent.EXPIRE, errors.UPSTREAM_TIMEOUT(server=call.server, seconds=seconds)
             )
+        except TooLong as long:
+            reason = errors.ANSWER_TOO_LONG(server=call.server, problem=str(long))
+            return await self._failed(record, CallEvent.LOSE, reason)
         except BadMessage as bad:
             return await self._lost(record, call, str(bad))
         except BaseException:

@@ -18,16 +18,24 @@ from tests.upstream.everything import everything_over_http
 
 CLIENTS = {
     "typescript": typescript.play,
+    "typescript-2-legacy": typescript.second_in("legacy"),
+    "typescript-2-2026-07-28": typescript.second_in("2026-07-28"),
+    "typescript-2-auto": typescript.second_in("auto"),
     "legacy": client_in("legacy"),
     "2026-07-28": client_in("2026-07-28"),
     "auto": client_in("auto"),
 }
 OPENINGS = {
     "typescript": "initialize",
+    "typescript-2-legacy": "initialize",
+    "typescript-2-2026-07-28": "server/discover",
+    "typescript-2-auto": "server/discover",
     "legacy": "initialize",
     "2026-07-28": "tools/list",
     "auto": "server/discover",
 }
+OPENINGS_OVER_STDIO = OPENINGS | dict.fromkeys(["typescript-2-2026-07-28", "typescript-2-auto"], "tools/list")
+"""Over stdio these ask for the version in a process of its own, which they end before they begin."""
 UPSTREAMS = {
     "http": ["fixture-stdio", "everything-stdio", "fixture-http", "everything-http"],
     "stdio": ["fixture-stdio", "everything-stdio"],
@@ -83,10 +91,10 @@ def text_of(result: Message) -> str:
 
 
 @each_session
-def test_each_client_speaks_the_protocol_that_it_prefers(session: Session, client: str) -> None:
+def test_each_client_speaks_the_protocol_that_it_prefers(session: Session, client: str, door: str) -> None:
     asked = [message["method"] for way, message in session.transcript.wire if way == "out"]
 
-    assert asked[0] == OPENINGS[client]
+    assert asked[0] == (OPENINGS if door == "http" else OPENINGS_OVER_STDIO)[client]
     assert ("initialize" in asked) == (OPENINGS[client] == "initialize")
 
 

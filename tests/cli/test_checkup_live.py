@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from interlock.cli.checkup import FAIL, OK, WARN
-from interlock.cli.checkup_live import servers_check, tokens_check, tools_check, unchecked
+from interlock.cli.checkup_live import fixes, servers_check, tokens_check, tools_check, unchecked
 from interlock.web.times import iso
 
 NOW = 1_790_000_000_000_000
@@ -13,7 +13,7 @@ DAY = 86_400_000_000
 
 
 def server(**more: Any) -> dict[str, Any]:
-    return {"id": "a", "enabled": True, "health": "ready", "problem": "", "tools": 3, **more}
+    return {"id": "a", "enabled": True, "health": "ready", "problem": "", "tools": 3, "transport": "stdio", **more}
 
 
 def token(**more: Any) -> dict[str, Any]:
@@ -32,6 +32,23 @@ def test_a_server_that_should_run_and_does_not_is_a_finding_with_its_problem(hea
 
     assert (told.state, told.text) == (FAIL, f"b is {health}: it died")
     assert "interlock server logs b" in told.fix
+
+
+def test_every_server_that_does_not_work_is_named_with_what_to_do() -> None:
+    told = servers_check([server(id=f"s{number}", health="down", problem="it died") for number in range(8)])
+
+    assert all(f"s{number} is down" in told.text for number in range(8))
+    assert all(f"s{number}: `interlock server logs s{number}`" in told.fix for number in range(8))
+
+
+def test_what_to_do_depends_on_how_a_server_is_reached_and_is_not_said_twice() -> None:
+    unset = "X is not set. Give it to the gateway, then `interlock server restart c`."
+    a, b = server(id="a"), server(id="b", transport="http")
+
+    assert fixes([a, b, server(id="c", problem=unset)]) == [
+        "a: `interlock server logs a` shows what it wrote. Correct its command, then `interlock server restart a`.",
+        "b: Start what should answer there, or correct its url. It is tried again by itself.",
+    ]
 
 
 def test_tools_that_would_be_held_are_counted_and_some_named() -> None:

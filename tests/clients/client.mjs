@@ -1,14 +1,19 @@
-// The official TypeScript client, made to follow a script:
+// The official TypeScript clients, made to follow a script:
 //
-//   node client.mjs '{"to": "http://…" or [command, argument, …], "steps": [{"do": "list"}, {"do": "call", …}]}'
+//   node client.mjs '{"to": "http://…" or [command, argument, …], "mode": null, "steps": [{"do": "list"}, …]}'
+//
+// Without a mode it is the client of the first generation. The second one has three: `legacy`, `auto`, and the version
+// of the modern protocol that it insists on.
 //
 // One JSON line is printed for each thing that happens: every message in either direction, every progress report, what
 // came of each step, and what the client complains of on the way. A step with `abort` is given up at its first progress.
 import { setTimeout } from "node:timers/promises";
 
-import { Client } from "@modelcontextprotocol/sdk/client/index.js";
-import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
-import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
+const { to, mode, steps } = JSON.parse(process.argv[2]);
+const FIRST = ["sdk/client/index.js", "sdk/client/stdio.js", "sdk/client/streamableHttp.js"];
+const SECOND = ["client", "client/stdio"];
+const parts = await Promise.all((mode ? SECOND : FIRST).map((part) => import(`@modelcontextprotocol/${part}`)));
+const { Client, StdioClientTransport, StreamableHTTPClientTransport } = Object.assign({}, ...parts);
 
 const PAUSE = 50;
 const say = (line) => console.log(JSON.stringify(line));
@@ -42,7 +47,17 @@ async function list(client, wanted) {
   }
 }
 
-async function call(client, number, { name, arguments: given, progress, abort }) {
+function ask(client, { do: what, name, arguments: given }, options) {
+  if (what === "resources") return client.listResources();
+  if (what === "read") return client.readResource({ uri: name });
+  if (what === "prompts") return client.listPrompts();
+  if (what === "prompt") return client.getPrompt({ name, arguments: given });
+  const call = { name, arguments: given };
+  return mode ? client.callTool(call, options) : client.callTool(call, undefined, options);
+}
+
+async function take(client, number, step) {
+  const { progress, abort } = step;
   const giveUp = new AbortController();
   const onprogress = (report) => {
     say({ step: number, progress: report });
@@ -50,23 +65,24 @@ async function call(client, number, { name, arguments: given, progress, abort })
   };
   const options = { signal: giveUp.signal, ...(progress ? { onprogress } : {}) };
   try {
-    say({ step: number, result: await client.callTool({ name, arguments: given }, undefined, options) });
+    say({ step: number, result: await ask(client, step, options) });
   } catch (error) {
     if (giveUp.signal.aborted) say({ step: number, aborted: true });
     else say({ step: number, error: { code: error.code, message: error.message, data: error.data } });
   }
 }
 
-const { to, steps } = JSON.parse(process.argv[2]);
 const transport = open(to);
 const everythingLeft = watch(transport);
-const client = new Client({ name: "official-typescript", version: "1.0.0" });
+const negotiation = mode === "legacy" || mode === "auto" ? mode : { pin: mode };
+const options = mode ? { versionNegotiation: { mode: negotiation } } : {};
+const client = new Client({ name: "official-typescript", version: "1.0.0" }, options);
 client.onerror = (error) => say({ complaint: String(error) });
 
 await client.connect(transport);
 for (const [number, step] of steps.entries()) {
   if (step.do === "list") say({ step: number, result: await list(client, step.until) });
-  else await call(client, number, step);
+  else await take(client, number, step);
   await everythingLeft();
 }
 await transport.terminateSession?.();

@@ -9,6 +9,7 @@ import anyio
 from mcp.client import Client, Transport
 from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
+from mcp.shared.dispatcher import ProgressFnT
 from mcp.shared.exceptions import MCPError
 from mcp.shared.message import SessionMessage
 from pydantic import BaseModel
@@ -41,12 +42,25 @@ async def _take(client: Client, step: Step) -> Outcome:
                 scope.cancel()
 
         try:
-            listener = listen if step.progress else None
-            outcome.result = _plain(await client.call_tool(step.name, step.arguments, progress_callback=listener))
+            outcome.result = _plain(await _ask(client, step, listen if step.progress else None))
         except MCPError as refused:
             outcome.error = {"code": refused.code, "message": refused.message, "data": refused.data}
     outcome.aborted = scope.cancelled_caught
     return outcome
+
+
+async def _ask(client: Client, step: Step, listener: ProgressFnT | None) -> BaseModel:
+    match step.do:
+        case "resources":
+            return await client.list_resources()
+        case "read":
+            return await client.read_resource(step.name)
+        case "prompts":
+            return await client.list_prompts()
+        case "prompt":
+            return await client.get_prompt(step.name, step.arguments)
+        case _:
+            return await client.call_tool(step.name, step.arguments, progress_callback=listener)
 
 
 async def _list(client: Client, wanted: set[str]) -> Message:

@@ -14,10 +14,11 @@ Address: TypeAlias = str | tuple[str, ...]
 class Step:
     """One thing to do. With `progress` the client asks for it; with `abort` it gives up at the first of it.
 
-    A list with `until` is asked for again and again, until it names all of these tools.
+    A list with `until` is asked for again and again, until it names all of these tools. `name` is the tool to call, the
+    URI of the resource to read or the prompt to get.
     """
 
-    do: Literal["list", "call"]
+    do: Literal["list", "call", "resources", "read", "prompts", "prompt"]
     name: str = ""
     arguments: Message = field(default_factory=dict[str, Any])
     progress: bool = False

@@ -13,7 +13,7 @@ from interlock.forward.exchange import (
     SessionGone,
 )
 from interlock.forward.http1 import Head
-from interlock.forward.link import MAX_MESSAGE, Answer, BadMessage, LinkDown, Notification, RpcError
+from interlock.forward.link import MAX_MESSAGE, Answer, BadMessage, LinkDown, Notification, RpcError, TooLong
 from tests.forward.raw_server import error, events, result, told
 
 ORIGIN = "http://example.org"
@@ -142,7 +142,7 @@ def test_the_longest_answer_is_taken_and_one_byte_more_is_not() -> None:
     longest = result(7, {"a": "x" * padding})
     assert len(Conversation().take(200, "application/json", longest).result) > padding
 
-    with pytest.raises(BadMessage, match="too long"):
+    with pytest.raises(TooLong, match="longer than"):
         Conversation().take(200, "application/json", longest, b" ")
 
 

@@ -19,7 +19,17 @@ from cryptography.x509.oid import NameOID
 
 from interlock.forward import link_http
 from interlock.forward.exchange import Refused, SessionGone
-from interlock.forward.link import MAX_MESSAGE, Answer, BadMessage, Link, LinkDown, LinkTimeout, Notification, RpcError
+from interlock.forward.link import (
+    MAX_MESSAGE,
+    Answer,
+    BadMessage,
+    Link,
+    LinkDown,
+    LinkTimeout,
+    Notification,
+    RpcError,
+    TooLong,
+)
 from interlock.forward.link_http import HttpLink, default_tls, header_text
 from tests.forward.raw_server import (
     ACCEPTED,
@@ -400,7 +410,7 @@ async def test_a_body_that_never_ends_is_too_long() -> None:
         await peer.closed()
 
     async with RawServer(script) as server, link_to(server) as (link, _):
-        with pytest.raises(BadMessage, match="too long"):
+        with pytest.raises(TooLong, match="longer than"):
             await ask(link)
 
 
@@ -413,7 +423,7 @@ async def test_an_event_that_never_ends_is_too_long() -> None:
         await peer.closed()
 
     async with RawServer(script) as server, link_to(server) as (link, _):
-        with pytest.raises(BadMessage, match="too long"):
+        with pytest.raises(TooLong, match="longer than"):
             await ask(link)
 
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from interlock.forward import link_stdio
-from interlock.forward.link import MAX_MESSAGE, BadMessage, LinkDown, LinkTimeout, Notification
+from interlock.forward import link_stdio, overlong
+from interlock.forward.link import MAX_MESSAGE, BadMessage, LinkDown, LinkTimeout, Notification, TooLong
 from interlock.forward.link_stdio import MAX_JUNK_LINE, MAX_JUNK_LINES, Lines
 from tests.forward.children import (
     ANSWERING,
@@ -155,9 +155,98 @@ hear()
         if fits:
             assert len((await request).result) > MAX_MESSAGE - 100
         else:
-            with pytest.raises(BadMessage, match="longer than"):
+            with pytest.raises(TooLong, match="longer than"):
                 await request
-            assert not link.alive
+            assert link.alive
+
+
+LENGTHY = """
+def answer(number):
+    long = "x" * 9_000_000
+    members = {"jsonrpc": "2.0", "id": number, "result": long}
+    if %r == "id last":
+        members = {"result": long, "jsonrpc": "2.0", "id": number}
+    write(json.dumps(members).encode() + b"\\n")
+
+first, second = hear(), hear()
+answer(second["id"])
+say(id=first["id"], result={"first": True})
+while request := hear():
+    if request["method"] == "long": answer(request["id"])
+    elif "id" in request: say(id=request["id"], result={"pid": os.getpid()})
+"""
+
+
+@pytest.mark.parametrize("order", ["id first", "id last"])
+async def test_an_answer_that_is_too_long_fails_its_own_request_and_no_other(order: str) -> None:
+    async with linked(python(LENGTHY % order)) as link:
+        first = asyncio.ensure_future(asked(link))
+        await asyncio.sleep(0)
+        with pytest.raises(TooLong):
+            await asked(link, "long")
+        assert await first == {"first": True}
+        assert await asked(link) == {"pid": link.pid}
+        assert (link.alive, link.ignored) == (True, 0)
+
+
+@pytest.mark.parametrize("order", ["id first", "id last"])
+async def test_answers_that_are_too_long_do_not_fill_the_memory(order: str) -> None:
+    async with linked(python(LENGTHY % order)) as link:
+        first = asyncio.ensure_future(asked(link))
+        await asyncio.sleep(0)
+        memory = PeakMemory()
+        for _ in range(5):
+            with pytest.raises(TooLong):
+                await asked(link, "long")
+        await first
+
+    assert memory.growth() < 16
+
+
+async def test_an_answer_that_is_too_long_and_too_late_is_ignored() -> None:
+    code = """
+first = hear(); hear()
+say(id=first["id"], result="x" * 5_000_000)
+say(id=hear()["id"], result={})
+"""
+    async with linked(python(code)) as link:
+        with pytest.raises(LinkTimeout):
+            await link.request("any", b"{}", seconds=0.05)
+        assert await asked(link) == {}
+        assert link.ignored == 1
+
+
+async def test_an_answer_without_end_ends_the_link(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(overlong, "MAX_PASSED", 16 * 1024 * 1024)
+    endless = """
+first, second = hear(), hear()
+write(b'{"jsonrpc":"2.0","id":%d,"result":"' % second["id"])
+while True: write(b"x" * 65_536)
+"""
+    memory = PeakMemory()
+    async with linked(python(endless)) as link, linked(stdio_argv(tmp_path / "g")) as good:
+        other = asyncio.ensure_future(asked(link))
+        await asyncio.sleep(0)
+        with pytest.raises(TooLong):
+            await asked(link)
+        with pytest.raises(BadMessage, match="longer than 16777216"):
+            await other
+        assert await called(good, "echo")
+        assert not link.alive
+
+    assert memory.growth() < 16
+
+
+async def test_what_is_passed_over_is_paid_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(link_stdio, "_UNASKED_SECONDS", 3600)
+    code = """write(b'{"jsonrpc":"2.0","id":%d,"result":"' % hear()["id"] + b"x" * 4_600_000)"""
+    async with linked(python(code)) as link, linked(python(ANSWERING)) as other:
+        with pytest.raises(TooLong):
+            await asked(link)
+        # If the rest were read, it would be over long before these are.
+        assert await asyncio.gather(*(asked(other) for _ in range(3_000))) == [{}] * 3_000
+        assert link.alive
+        end_at_once(link)
 
 
 async def test_a_line_without_end_does_not_fill_the_memory(tmp_path: Path) -> None:

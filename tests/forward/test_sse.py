@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from interlock.forward.link import MAX_MESSAGE, BadMessage
+from interlock.forward.link import MAX_MESSAGE, BadMessage, TooLong
 from interlock.forward.sse import MAX_LINES, EventStream
 
 
@@ -67,18 +67,21 @@ def test_the_longest_message_is_taken() -> None:
 
 
 @pytest.mark.parametrize(
-    "pieces",
+    ("pieces", "is_answer"),
     [
-        [b"data: " + b"x" * (MAX_MESSAGE + 1) + b"\n\n"],
-        [b"data: " + b"x" * (MAX_MESSAGE // 2) + b"\n"] * 3,
-        [b"x" * 65536] * 65,
-        [b": " + b"x" * 65536] * 65,
+        ([b"data: " + b"x" * (MAX_MESSAGE + 1) + b"\n\n"], True),
+        ([b"data: " + b"x" * 65536, *[b"x" * 65536] * 65], True),
+        ([b"data: " + b"x" * (MAX_MESSAGE // 2) + b"\n"] * 3, True),
+        ([b"x" * 65536] * 65, False),
+        ([b": " + b"x" * 65536] * 65, False),
     ],
-    ids=["a message", "several lines", "no end of line", "a comment"],
+    ids=["a message", "a message in pieces", "several lines", "no end of line", "a comment"],
 )
-def test_an_event_that_is_too_long_is_refused(pieces: list[bytes]) -> None:
-    with pytest.raises(BadMessage, match="too long"):
+def test_an_event_that_is_too_long_is_refused(pieces: list[bytes], is_answer: bool) -> None:
+    with pytest.raises(BadMessage, match=r"too long|longer than") as refused:
         read(*pieces)
+
+    assert isinstance(refused.value, TooLong) == is_answer
 
 
 @pytest.mark.parametrize("line", [b"\n", b":\r", b"data\r\n", b"data: x\n\n"])

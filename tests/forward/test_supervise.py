@@ -15,7 +15,7 @@ import pytest
 
 from interlock.core.health import Health
 from interlock.forward.fleet import Fleet
-from interlock.forward.link import BadMessage, LinkDown, LinkTimeout
+from interlock.forward.link import BadMessage, LinkDown, LinkTimeout, TooLong
 from interlock.forward.link_stdio import StdioLink
 from interlock.forward.pace import Pace
 from interlock.forward.supervise import OnTools, Supervisor
@@ -221,6 +221,16 @@ async def test_errors_that_an_upstream_reports_do_not_count(call: str) -> None:
     async with watched([small("up", f"serve(call={call})")]) as seen:
         for _ in range(4 * FAILURES):
             await seen.call("up")
+
+    assert seen.healths("up") == [STARTING, READY, STOPPED]
+
+
+async def test_answers_that_are_too_long_do_not_count() -> None:
+    long = "serve(call=lambda m: result(m, text='x' * 5_000_000))"
+    async with watched([small("up", long)]) as seen:
+        for _ in range(FAILURES + 1):
+            with pytest.raises(TooLong):
+                await seen.call("up")
 
     assert seen.healths("up") == [STARTING, READY, STOPPED]
 

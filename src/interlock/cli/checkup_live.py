@@ -35,10 +35,27 @@ def servers_check(servers: Sequence[Mapping[str, Any]]) -> Check:
     if not failing:
         tools = sum(each["tools"] for each in wanted)
         return Check("servers", OK, f"{counted(len(wanted), 'server')} ready, with {counted(tools, 'tool')}.")
-    told = "; ".join(
-        f"{each['id']} is {each['health']}: {each['problem'] or 'no reason yet'}" for each in failing[:_SHOWN]
-    )
-    return Check("servers", FAIL, told, f"`interlock server logs {failing[0]['id']}` shows what it wrote.")
+    told = [f"{each['id']} is {each['health']}: {each['problem'] or 'no reason yet'}" for each in failing[:_SHOWN]]
+    told += [f"{each['id']} is {each['health']}" for each in failing[_SHOWN:]]
+    return Check("servers", FAIL, "; ".join(told), " ".join(fixes(failing)))
+
+
+_FIXES = {
+    "stdio": "`interlock server logs {id}` shows what it wrote. Correct its command, then "
+    "`interlock server restart {id}`.",
+    "http": "Start what should answer there, or correct its url. It is tried again by itself.",
+}
+"""What to do about a server that does not work, by how it is reached."""
+_HAS_ITS_FIX = "`interlock server restart"
+
+
+def fixes(failing: Sequence[Mapping[str, Any]]) -> list[str]:
+    """What to do about each of these servers, unless its problem says so already."""
+    return [
+        f"{each['id']}: {_FIXES[each['transport']].format(id=each['id'])}"
+        for each in failing
+        if _HAS_ITS_FIX not in each["problem"]
+    ]
 
 
 def tools_check(unknown: Sequence[Mapping[str, Any]]) -> Check:

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from interlock import errors
+from interlock.cli.checkup_live import fixes
 from interlock.cli.command import Values, Verb, add_json
 from interlock.cli.gateway import Api, credential_of, folder_of, remote, running_at
 from interlock.cli.render import counted, print_json, print_lines, print_table
@@ -61,6 +62,8 @@ def _print(report: dict[str, Any]) -> None:
             ("SERVER", "HEALTH", "TOOLS", "PROBLEM"),
             ([str(each[column]) for column in columns] for each in report["servers"]),
         )
+    if to_do := fixes([each for each in report["servers"] if each["problem"]]):
+        print_lines(["", *to_do])
 
 
 def _lines(report: dict[str, Any]) -> Iterable[str]:

@@ -22,6 +22,11 @@ UPSTREAM_LOST = Message(
     "Server '{server}' was lost during the call: {problem}",
     "The call may have had its effect: check before repeating it.",
 )
+ANSWER_TOO_LONG = Message(
+    Code.UPSTREAM_DOWN,
+    "Server '{server}' answered with more than a gateway passes on: {problem}",
+    "The call may have had its effect: check before repeating it. Ask for less at a time, if the tool can do that.",
+)
 BAD_ANSWER = Message(
     Code.UPSTREAM_DOWN,
     "The server's answer to {method} is not in the form of one.",

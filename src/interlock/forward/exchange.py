@@ -10,7 +10,16 @@ from collections.abc import Callable
 from interlock.forward.envelope import Question, Reply, own_progress, read_message
 from interlock.forward.http1 import Head, is_visible
 from interlock.forward.http_pool import BodyTaker
-from interlock.forward.link import LOG_MESSAGE, MAX_MESSAGE, Answer, BadMessage, LinkDown, Listener, Notification
+from interlock.forward.link import (
+    LOG_MESSAGE,
+    MAX_MESSAGE,
+    Answer,
+    BadMessage,
+    LinkDown,
+    Listener,
+    Notification,
+    TooLong,
+)
 from interlock.forward.sse import EventStream
 
 MAX_NOTIFICATIONS = 10_000
@@ -70,7 +79,7 @@ class _Text:
 
     def take(self, piece: bytes) -> bool:
         if len(self._body) + len(piece) > MAX_MESSAGE:
-            raise BadMessage("an answer is too long")
+            raise TooLong(f"its answer is longer than {MAX_MESSAGE} bytes")
         self._body += piece
         return False
 

@@ -35,6 +35,10 @@ class BadMessage(Exception):
     """The upstream sent something that is no message: too long, not UTF-8, not JSON, not JSON-RPC."""
 
 
+class TooLong(BadMessage):
+    """The upstream answered with more than is taken. That is no sign of trouble with anything else that it does."""
+
+
 class RpcError(Struct, frozen=True):
     """A JSON-RPC error of the upstream; `data` is its JSON text, or empty."""
 

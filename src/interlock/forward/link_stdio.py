@@ -3,7 +3,8 @@
 One message is one line. A process can write anything there: an endless line, half a character, answers to questions
 that nobody asked, a million notifications, or nothing at all, ever. Each of these ends in a failed request or, at
 worst, in the end of this one process; none fills our memory or takes the event loop from the other upstreams.
-A banner or a stray print is passed over, a few times; anything else that is no message ends the link.
+A banner or a stray print is passed over, a few times, and so is an answer that is too long, which only its own request
+has to pay for; anything else that is no message ends the link.
 
 INVARIANT: every request ends: with its own answer, at its deadline, or with the link.
 """
@@ -42,8 +43,10 @@ from interlock.forward.link import (
     Mirrored,
     Notification,
     OnDown,
+    TooLong,
     nobody,
 )
+from interlock.forward.overlong import Overlong
 from interlock.forward.reaper import Reaper
 
 MAX_JUNK_LINES = 20
@@ -64,27 +67,47 @@ _NEVER_CANCELLED = "initialize"
 
 
 class Lines:
-    """Cuts what comes in into lines; refuses a line before it is whole when it is too long."""
+    """Cuts what comes in into lines. Of a line that is too long, only the id of the request that it answers is kept."""
 
     def __init__(self) -> None:
         self._whole: deque[bytes] = deque()
         self._rest = bytearray()
+        self.passing: Overlong | None = None
+        """The line that was begun, if it is too long and is being passed over."""
 
-    def feed(self, piece: bytes) -> None:
-        """Take in a piece; raises BadMessage."""
+    def feed(self, piece: bytes) -> bytes | None:
+        """Take in a piece; the id of a request whose answer turned out to be too long. Raises BadMessage."""
         first, *others = piece.split(b"\n")
         # Only the line that was begun earlier can be too long: a piece is far smaller than a message may be.
-        if len(self._rest) + len(first) > MAX_MESSAGE:
-            raise BadMessage(f"a line is longer than {MAX_MESSAGE} bytes")
+        if self.passing is not None or len(self._rest) + len(first) > MAX_MESSAGE:
+            return self._pass(first, others)
         if not others:
             self._rest += first
-            return
+            return None
         if self._rest:
             self._rest += first
             first = bytes(self._rest)
         self._whole.append(first)
+        self._begin(others)
+        return None
+
+    def _begin(self, others: list[bytes]) -> None:
+        """Take in what follows a line: other whole ones, and one that is begun."""
         self._rest = bytearray(others.pop())
         self._whole.extend(others)
+
+    def _pass(self, first: bytes, others: list[bytes]) -> bytes | None:
+        """Pass over more of a line that is too long; the id, in the moment in which it becomes known."""
+        overlong, known = self.passing, self.passing is not None and self.passing.id is not None
+        if overlong is None:
+            self.passing = overlong = Overlong(self._rest)
+            self._rest = bytearray()
+        overlong.go_on(first)
+        if others:
+            overlong.end()
+            self.passing = None
+            self._begin(others)
+        return None if known else overlong.id
 
     def next(self) -> bytes | None:
         """The next whole line, without its end."""
@@ -314,12 +337,16 @@ class StdioLink:
         if self._down is not None:
             return
         try:
-            self._lines.feed(piece)
+            overlong = self._lines.feed(piece)
         except BadMessage as bad:
             self._fail(str(bad), broken=True)
-        else:
-            if self._next_turn is None:
-                self._turn()
+            return
+        if overlong is not None:
+            self._answered_at_length(overlong)
+        if self._lines.passing is not None:
+            self._unasked += len(piece) // 1024
+        if self._next_turn is None:
+            self._turn()
 
     def _turn(self) -> None:
         """Take some of the lines that came in, then let the others have the loop."""
@@ -374,6 +401,14 @@ class StdioLink:
             return False
         _resolve(done, reply.answer)
         return True
+
+    def _answered_at_length(self, number: bytes) -> None:
+        """An answer is too long: whoever waits for it is told, and the others wait on."""
+        done = self._waiting.pop(number, None)
+        if done is None:
+            self.ignored += 1
+        else:
+            _resolve(done, partial(TooLong, f"its answer is longer than {MAX_MESSAGE} bytes"))
 
     def _asked(self, question: Question) -> None:
         if self._child.full:

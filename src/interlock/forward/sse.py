@@ -7,7 +7,7 @@ lines: an upstream can fill neither the memory nor the time of the others.
 
 from collections.abc import Iterator
 
-from interlock.forward.link import MAX_MESSAGE, BadMessage
+from interlock.forward.link import MAX_MESSAGE, BadMessage, TooLong
 
 MAX_LINES = 100_000
 """The lines of a stream, blank ones and comments among them: ten for each notification that an exchange may have."""
@@ -38,7 +38,7 @@ class EventStream:
             self._after_cr = piece.endswith(b"\r")
         for part in piece.splitlines(keepends=True):
             if len(self._begun) + len(part) > _LONGEST_LINE:
-                raise BadMessage("a line of an event stream is too long")
+                raise _too_long(bytes(self._begun[:4] or part[:4]))
             if not part.endswith((b"\n", b"\r")):
                 self._begun += part
                 return
@@ -61,7 +61,7 @@ class EventStream:
         if name == b"data":
             self._data += value.removeprefix(b" ") + b"\n"
             if len(self._data) > MAX_MESSAGE + 1:
-                raise BadMessage("an event is too long")
+                raise _too_long(name)
         elif name == b"event":
             self._event = value.removeprefix(b" ")
         return b""
@@ -72,3 +72,10 @@ class EventStream:
         self._data.clear()
         self._event = b""
         return data if event in (b"", b"message") else b""
+
+
+def _too_long(name: bytes) -> BadMessage:
+    """What is wrong with an event that is too long: if it is data, it is an answer like any other, only too long."""
+    if name == b"data":
+        return TooLong(f"its answer is longer than {MAX_MESSAGE} bytes")
+    return BadMessage("a line of an event stream is too long")

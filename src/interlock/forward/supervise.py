@@ -25,7 +25,7 @@ from interlock.core.offers import Abilities, Kind
 from interlock.core.redact import redact_text
 from interlock.forward.exchange import Refused
 from interlock.forward.hearing import Hearing
-from interlock.forward.link import Answer, BadMessage, LinkDown, LinkTimeout, Listener, Notification
+from interlock.forward.link import Answer, BadMessage, LinkDown, LinkTimeout, Listener, Notification, TooLong
 from interlock.forward.pace import Backoff, Pace
 from interlock.forward.upstream import Ask, Connect, Upstream, UpstreamSpec
 
@@ -145,6 +145,9 @@ class Supervisor:
             raise self._refusal()
         try:
             answer = await self._upstream.call(ask, seconds, listener)
+        except TooLong:
+            self._failed_calls = 0  # it is alive and answers; others may well want less of it
+            raise
         except FAILURES as failed:
             self._count(failed)
             raise
