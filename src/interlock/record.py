@@ -8,7 +8,7 @@ agents and upstreams send from filling the disk.
 INVARIANT: above read-only nothing is sent without a durable record, and nothing is answered without a durable outcome.
 """
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from enum import StrEnum
 from functools import lru_cache
 from itertools import islice
@@ -89,6 +89,8 @@ class OpenRecord(Struct, frozen=True):
     origin: Origin
     waits: bool
     began: Micros
+    questions: Mapping[str, int] | None = None
+    """How often the caller was asked something by the server, by kind; it grows while the call is under way."""
 
 
 class Outcome(Struct, frozen=True):
@@ -133,9 +135,11 @@ class Recorder:
         self._on_end(activity)
         return record.id
 
-    async def ahead(self, call: Call, found: ListedTool, verdict: Allow, origin: Origin) -> OpenRecord:
+    async def ahead(
+        self, call: Call, found: ListedTool, verdict: Allow, origin: Origin, asked: Mapping[str, int] | None = None
+    ) -> OpenRecord:
         """Open the record of a call that is about to be sent. A read is written once, with its outcome."""
-        record = self._opened(call, found, verdict, origin)
+        record = self._opened(call, found, verdict, origin, asked)
         if record.waits:
             await self._store.write([self._activity(record, next_call_state(CallState.RECEIVED, CallEvent.SEND))])
         return record
@@ -147,11 +151,18 @@ class Recorder:
         await self._write(ended, durable=record.waits)
         self._on_end(ended)
 
-    def _opened(self, call: Call, found: ListedTool | None, verdict: Verdict, origin: Origin) -> OpenRecord:
+    def _opened(
+        self,
+        call: Call,
+        found: ListedTool | None,
+        verdict: Verdict,
+        origin: Origin,
+        asked: Mapping[str, int] | None = None,
+    ) -> OpenRecord:
         now = self._clock.now()
         # After a failure only a write that is waited for tells whether the store can write again.
         waits = found is None or self._waits(found) or self._store.ailing
-        return OpenRecord(new_id(now), now, call, found, verdict, origin, waits, self._clock.ticks())
+        return OpenRecord(new_id(now), now, call, found, verdict, origin, waits, self._clock.ticks(), asked)
 
     async def _write(self, activity: Activity, *, durable: bool) -> None:
         if durable:
@@ -237,7 +248,7 @@ def _body(record: OpenRecord, outcome: Outcome | None, took: Micros, look: _Look
         "model": _label(origin.model, look.known),
         "class_source": None if found is None else found.classification.source,
         "reasons": [{"code": each.code, "text": look.text(each.text, MAX_TOLD)} for each in verdict.reasons],
-        "metadata": _metadata(call, verdict, look),
+        "metadata": _metadata(record, look),
         "arguments": look.arguments(call.arguments),
         "digest": call.digest,
     }
@@ -256,8 +267,11 @@ def _result(outcome: Outcome, look: _Look) -> dict[str, Json]:
     return result
 
 
-def _metadata(call: Call, verdict: Verdict, look: _Look) -> dict[str, Json]:
+def _metadata(record: OpenRecord, look: _Look) -> dict[str, Json]:
+    call, verdict = record.call, record.verdict
     metadata: dict[str, Json] = {"tool_variant": call.variant.value}
+    if record.questions:
+        metadata["questions"] = dict(record.questions)
     if call.method != CALL_METHOD:
         metadata["method"] = call.method
     if not isinstance(verdict, Deny):

@@ -4,11 +4,17 @@
 //
 // One JSON line is printed for each thing that happens: every message in either direction, every progress report, what
 // came of each step, and what the client complains of on the way. A step with `abort` is given up at its first progress.
+// Whatever it is asked it answers with a word of its own.
 import { setTimeout } from "node:timers/promises";
 
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
+import {
+  CreateMessageRequestSchema,
+  ElicitRequestSchema,
+  ListRootsRequestSchema,
+} from "@modelcontextprotocol/sdk/types.js";
 
 const PAUSE = 50;
 const say = (line) => console.log(JSON.stringify(line));
@@ -60,7 +66,15 @@ async function call(client, number, { name, arguments: given, progress, abort })
 const { to, steps } = JSON.parse(process.argv[2]);
 const transport = open(to);
 const everythingLeft = watch(transport);
-const client = new Client({ name: "official-typescript", version: "1.0.0" });
+const capabilities = { elicitation: { form: {}, url: {} }, sampling: {}, roots: {} };
+const client = new Client({ name: "official-typescript", version: "1.0.0" }, { capabilities });
+client.setRequestHandler(ElicitRequestSchema, ({ params: { mode, message } }) =>
+  mode === "url" ? { action: "accept" } : { action: "accept", content: { word: `typescript ${message}` } },
+);
+client.setRequestHandler(CreateMessageRequestSchema, () => ({
+  ...{ role: "assistant", content: { type: "text", text: "typescript" }, model: "m", stopReason: "endTurn" },
+}));
+client.setRequestHandler(ListRootsRequestSchema, () => ({ roots: [{ uri: "file:///here", name: "typescript" }] }));
 client.onerror = (error) => say({ complaint: String(error) });
 
 await client.connect(transport);

@@ -22,6 +22,16 @@ UPSTREAM_LOST = Message(
     "Server '{server}' was lost during the call: {problem}",
     "The call may have had its effect: check before repeating it.",
 )
+UNFIT_QUESTION = Message(
+    Code.UPSTREAM_DOWN,
+    "Server '{server}' asked its caller something that is not passed on: {problem}.",
+    "The call may have had its effect: check before repeating it.",
+)
+NOT_ASKABLE = Message(
+    Code.UPSTREAM_DOWN,
+    "Server '{server}' wants to ask its caller, which it may not here.",
+    "An operator can let its tools ask with `sessions: per-caller` in its configuration.",
+)
 BAD_ANSWER = Message(
     Code.UPSTREAM_DOWN,
     "The server's answer to {method} is not in the form of one.",
