@@ -19,7 +19,8 @@ test: check ## set up, check and test everything, in under 15 minutes
 	@$(BIN)/coverage report --fail-under=95
 
 torture: .venv/.dev node_modules/.done ## the full counts of everything that is counted; takes hours
-	HYPOTHESIS_PROFILE=torture INTERLOCK_TEST_TURNS=200 INTERLOCK_TEST_KILLS=20 $(BIN)/python -m pytest
+	HYPOTHESIS_PROFILE=torture INTERLOCK_TEST_TURNS=200 INTERLOCK_TEST_KILLS=20 \
+		INTERLOCK_TEST_QUESTIONS=1000 $(BIN)/python -m pytest
 
 check: .venv/.dev node_modules/.done ## lint, types, imports
 	$(BIN)/ruff check .

@@ -89,6 +89,14 @@ async def test_a_deadline_can_be_over_before_its_time() -> None:
         await asyncio.Event().wait()
 
 
+async def test_a_deadline_without_a_time_is_over_when_somebody_says_so() -> None:
+    deadline = Alarms().deadline(None)
+    asyncio.get_running_loop().call_soon(deadline.expire)
+
+    with pytest.raises(TimeoutError), deadline:
+        await asyncio.Event().wait()
+
+
 async def test_a_deadline_that_is_left_has_no_say_any_more() -> None:
     with Alarms().deadline(3600) as deadline:
         pass

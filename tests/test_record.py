@@ -100,6 +100,19 @@ async def test_a_write_is_on_record_before_it_is_sent_and_closed_with_its_outcom
     }
 
 
+async def test_how_often_a_caller_was_asked_is_on_record_with_the_outcome(store: SqliteStore) -> None:
+    recorder = Recorder(store, CLOCK)
+    asked = {"elicitation": 1}
+    record = await recorder.ahead(call("write_x"), tool("write_x"), allowed(), ORIGIN, asked)
+    asked["elicitation"] += 1
+    await recorder.outcome(record, Outcome(CallEvent.SUCCEED))
+    (after,) = await on_record(store)
+    metadata: Any = after.body["metadata"]
+
+    assert metadata["questions"] == {"elicitation": 2}
+    assert metadata["tool_variant"] == "call_tool_write"
+
+
 async def test_a_read_is_written_once_with_its_outcome(store: SqliteStore) -> None:
     recorder = Recorder(store, CLOCK)
 

@@ -60,8 +60,8 @@ class Alarms:
         if due is not None:
             due.pop(alarm, None)
 
-    def deadline(self, seconds: float) -> "Deadline":
-        """A block that must be left within so many seconds; else TimeoutError comes out of it."""
+    def deadline(self, seconds: float | None) -> "Deadline":
+        """A block that must be left within so many seconds, or before it is expired; else it ends in TimeoutError."""
         return Deadline(self, seconds)
 
     def _look(self, loop: asyncio.AbstractEventLoop) -> None:
@@ -78,7 +78,7 @@ class Deadline:
 
     __slots__ = ("_alarm", "_alarms", "_cancelling", "_seconds", "_task", "expired")
 
-    def __init__(self, alarms: Alarms, seconds: float) -> None:
+    def __init__(self, alarms: Alarms, seconds: float | None) -> None:
         self._alarms = alarms
         self._seconds = seconds
         self._task: asyncio.Task[object] | None = None
@@ -97,7 +97,8 @@ class Deadline:
         if task is None:
             raise RuntimeError("a deadline needs a task")
         self._task, self._cancelling = task, task.cancelling()
-        self._alarm = self._alarms.set(self._seconds, self.expire)
+        if self._seconds is not None:
+            self._alarm = self._alarms.set(self._seconds, self.expire)
         return self
 
     def __exit__(

@@ -49,7 +49,9 @@ from interlock.receive.exchange import send_json
 from interlock.receive.face import Face
 from interlock.receive.identify import OPERATOR, Callers, Principal, mint
 from interlock.receive.lane import Lane
+from interlock.receive.parked import Parking
 from interlock.receive.passage import Passage
+from interlock.receive.sealed import Seal
 from interlock.receive.server import Rest
 from interlock.receive.sessions import Sessions
 from interlock.receive.workspaces import Workspaces
@@ -269,7 +271,7 @@ async def _assemble(
     recorder.on_end = metrics.seen
     pipeline = Pipeline(fleet, recorder, clock, policy_of(config))
     catalog = Catalog(Expose(settings.expose), settings.namespacing)
-    lane = Lane(pipeline, catalog)
+    lane = Lane(pipeline, catalog, Parking(Seal(clock)))
     earshot = Earshot(tools=catalog.expose is not Expose.SEARCH)
     fleet.on_change, fleet.on_offer, fleet.on_updated = earshot.tools_changed, earshot.offer_changed, earshot.updated
     callers = Callers(clock, allow_local=settings.listen.host in LOOPBACK)

@@ -39,11 +39,12 @@ from interlock.forward.link import (
     Notification,
     TooLong,
 )
+from interlock.forward.questions import Asker, RpcError
 from interlock.forward.upstream import Ask, tool_call
 from interlock.record import MAX_CONTENT, OpenRecord, Origin, Outcome, Recorder
 from interlock.store.protocol import StoreUnavailable
 
-__all__ = ["LOG_MESSAGE", "Notification", "Pipeline", "Policy", "Reply"]
+__all__ = ["LOG_MESSAGE", "Answer", "Notification", "Pipeline", "Policy", "Reply", "RpcError"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,15 +104,16 @@ class Pipeline:
         entry: Entry | None = None,
         listener: Listener | None = None,
         log_level: str | None = None,
+        asker: Asker | None = None,
     ) -> Reply:
-        """Take one call along the path. `listener` hears of its progress, and of its log messages from a level on."""
+        """Take one call along the path. `listener` hears of it on the way, `asker` asks its client for the server."""
         found = self._find(call)
         facts = self._facts(call, found, entry)
         verdict = decide(facts)
         try:
             if isinstance(verdict, Allow) and found is not None:
                 with self._rates.counting(call.caller.name, self.policy.limits, facts.now):
-                    ask = _ask_of(call, found, log_level)
+                    ask = _ask_of(call, found, log_level, asker)
                     return await self._forward(call, ask, found, verdict, origin, listener)
             refusal = verdict if isinstance(verdict, Deny) else Deny((errors.NO_DESK(tool=call.shown),), verdict.ground)
             return Reply(await self._recorder.refused(call, found, refusal, origin), refusal=_told(refusal, facts))
@@ -121,6 +123,10 @@ class Pipeline:
     async def settled(self) -> None:
         """See that every call that ended is on record; raises StoreUnavailable."""
         await self._recorder.settled()
+
+    def may_ask(self, server: str) -> bool:
+        """Whether this server may ask its callers something while it is called."""
+        return self._fleet.may_ask(server)
 
     def release(self, server: str, uri: str) -> None:
         """Somebody who subscribed to a resource does not need that any more."""
@@ -159,7 +165,8 @@ class Pipeline:
         self, call: Call, ask: Ask, found: ListedTool, verdict: Allow, origin: Origin, listener: Listener | None
     ) -> Reply:
         # INVARIANT: the record comes before the first byte, the outcome before the answer.
-        record = await self._recorder.ahead(call, found, verdict, origin)
+        asked = None if ask.asker is None else ask.asker.asked
+        record = await self._recorder.ahead(call, found, verdict, origin, asked)
         try:
             answer = await self._fleet.call(
                 call.server,
@@ -221,11 +228,11 @@ _NAMED = {READ: "uri", SUBSCRIBE: "uri", GET_PROMPT: "name"}
 """The param that says what a method is about."""
 
 
-def _ask_of(call: Call, found: ListedTool, log_level: str | None) -> Ask:
+def _ask_of(call: Call, found: ListedTool, log_level: str | None, asker: Asker | None) -> Ask:
     params = msgspec.json.encode(call.arguments)
     if call.method == CALL_METHOD:
         repeated = mirrored(found.mirrors, call.arguments) if found.mirrors else ()
-        return tool_call(call.tool, params, log_level, repeated)
+        return tool_call(call.tool, params, log_level, repeated, asker)
     name = call.arguments.get(_NAMED.get(call.method, ""))
     return Ask(call.method, params, name if isinstance(name, str) else None, log_level)
 

@@ -10,7 +10,7 @@ INVARIANT: above read-only nothing is sent without a durable record, and nothing
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from enum import StrEnum
 from functools import lru_cache
 from itertools import islice
@@ -104,6 +104,8 @@ class OpenRecord(Struct, frozen=True):
     origin: Origin
     waits: bool
     began: Micros
+    questions: Mapping[str, int] | None = None
+    """How often the caller was asked something by the server, by kind; it grows while the call is under way."""
 
 
 class _Chapter(Struct, frozen=True):
@@ -147,9 +149,11 @@ class Recorder:
         self.on_end(ended)
         return record.id
 
-    async def ahead(self, call: Call, found: ListedTool, verdict: Allow, origin: Origin) -> OpenRecord:
+    async def ahead(
+        self, call: Call, found: ListedTool, verdict: Allow, origin: Origin, asked: Mapping[str, int] | None = None
+    ) -> OpenRecord:
         """Open the record of a call that is about to be sent. A read is written once, with its outcome."""
-        record = self._opened(call, found, verdict, origin)
+        record = self._opened(call, found, verdict, origin, asked)
         if record.waits:
             await self._written(_Chapter(record, next_call_state(CallState.RECEIVED, CallEvent.SEND)))
         return record
@@ -197,11 +201,18 @@ class Recorder:
         await self._store.write([activity])
         return activity
 
-    def _opened(self, call: Call, found: ListedTool | None, verdict: Verdict, origin: Origin) -> OpenRecord:
+    def _opened(
+        self,
+        call: Call,
+        found: ListedTool | None,
+        verdict: Verdict,
+        origin: Origin,
+        asked: Mapping[str, int] | None = None,
+    ) -> OpenRecord:
         now = self._clock.now()
         # After a failure only a write that is waited for tells whether the store can write again.
         waits = found is None or self._waits(found) or self._store.ailing
-        return OpenRecord(new_id(now), now, call, found, verdict, origin, waits, self._clock.ticks())
+        return OpenRecord(new_id(now), now, call, found, verdict, origin, waits, self._clock.ticks(), asked)
 
     def _waits(self, found: ListedTool) -> bool:
         return self._wait is RecordWait.ALL or found.classification.gateway is not SafetyClass.READ_ONLY
@@ -288,7 +299,7 @@ def _body(chapter: _Chapter, look: _Look) -> dict[str, Json]:
         "model": _label(origin.model, look.known),
         "class_source": None if found is None else found.classification.source,
         "reasons": [{"code": each.code, "text": look.text(each.text, MAX_TOLD)} for each in verdict.reasons],
-        "metadata": _metadata(call, verdict, look),
+        "metadata": _metadata(record, look),
         "arguments": look.arguments(call.arguments),
         "digest": call.digest,
     }
@@ -307,8 +318,11 @@ def _result(outcome: Outcome, look: _Look) -> dict[str, Json]:
     return result
 
 
-def _metadata(call: Call, verdict: Verdict, look: _Look) -> dict[str, Json]:
+def _metadata(record: OpenRecord, look: _Look) -> dict[str, Json]:
+    call, verdict = record.call, record.verdict
     metadata: dict[str, Json] = {"tool_variant": call.variant.value}
+    if record.questions:
+        metadata["questions"] = dict(record.questions)
     if call.method != CALL_METHOD:
         metadata["method"] = call.method
     if not isinstance(verdict, Deny):

@@ -7,6 +7,7 @@
 //
 // One JSON line is printed for each thing that happens: every message in either direction, every progress report, what
 // came of each step, and what the client complains of on the way. A step with `abort` is given up at its first progress.
+// Whatever it is asked it answers with a word of its own.
 import { setTimeout } from "node:timers/promises";
 
 const { to, mode, steps } = JSON.parse(process.argv[2]);
@@ -75,8 +76,20 @@ async function take(client, number, step) {
 const transport = open(to);
 const everythingLeft = watch(transport);
 const negotiation = mode === "legacy" || mode === "auto" ? mode : { pin: mode };
-const options = mode ? { versionNegotiation: { mode: negotiation } } : {};
+const capabilities = { elicitation: { form: {}, url: {} }, sampling: {}, roots: {} };
+const options = mode ? { versionNegotiation: { mode: negotiation } } : { capabilities };
 const client = new Client({ name: "official-typescript", version: "1.0.0" }, options);
+if (!mode) {
+  const asked = await import("@modelcontextprotocol/sdk/types.js");
+  client.setRequestHandler(asked.ElicitRequestSchema, ({ params: { mode, message } }) =>
+    mode === "url" ? { action: "accept" } : { action: "accept", content: { word: `typescript ${message}` } },
+  );
+  client.setRequestHandler(asked.CreateMessageRequestSchema, () => ({
+    ...{ role: "assistant", content: { type: "text", text: "typescript" }, model: "m", stopReason: "endTurn" },
+  }));
+  const roots = [{ uri: "file:///here", name: "typescript" }];
+  client.setRequestHandler(asked.ListRootsRequestSchema, () => ({ roots }));
+}
 client.onerror = (error) => say({ complaint: String(error) });
 
 await client.connect(transport);

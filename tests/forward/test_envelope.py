@@ -69,7 +69,7 @@ def test_a_progress_token_is_put_in_and_the_rest_keeps_its_bytes(params: bytes, 
         (b'{"jsonrpc":"2.0","method":"a","params":[ 1 ]}', Notification("a", b"[ 1 ]")),
         (b'{"jsonrpc":"2.0","method":"a"}', Notification("a")),
         (b'{"jsonrpc":"2.0","method":"ping","id":"q-1"}', Question(b'"q-1"', "ping")),
-        (b'{"jsonrpc":"2.0","method":"a","id":-3,"params":{}}', Question(b"-3", "a")),
+        (b'{"jsonrpc":"2.0","method":"a","id":-3,"params":{}}', Question(b"-3", "a", b"{}")),
         (b'{"jsonrpc":"2.0","id":7.0,"result":1}', Reply(b"7.0", Answer(b"1"))),
         (
             '{"jsonrpc":"2.0","method":"é","params":{"ü":"\U0001f600"}}'.encode(),

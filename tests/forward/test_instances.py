@@ -1,6 +1,7 @@
 """Several instances of one server: for which calls, how many, how long, and how many calls at a time."""
 
 import asyncio
+import json
 from dataclasses import replace
 
 import pytest
@@ -9,8 +10,9 @@ from interlock.core.health import Health
 from interlock.core.lexicon import DEFAULT
 from interlock.forward.instances import Instances
 from interlock.forward.link import LinkDown
-from interlock.forward.upstream import Scope, UpstreamSpec
+from interlock.forward.upstream import Scope, UpstreamSpec, tool_call
 from tests.fakes import FakeClock
+from tests.forward.askers import Asker
 from tests.forward.children import runs, wait_until
 from tests.forward.fleets import QUICK, SECONDS, Watched, small, watched
 from tests.forward.raw_server import RawServer, Received, each, reply
@@ -26,6 +28,50 @@ def scoped(**more: bool) -> UpstreamSpec:
 
 def instances_of(seen: Watched) -> Instances:
     return seen.fleet._servers["up"]  # pyright: ignore[reportPrivateUsage]
+
+
+ASKS = """
+def asks(message):
+    say(id=7, method="elicitation/create", params={"message": "Sure?", "requestedSchema": {}})
+    result(message, heard=hear())
+
+serve(call=asks)
+"""
+
+
+async def test_only_a_session_of_one_caller_may_ask() -> None:
+    askers = {"shared": Asker(), "own": Asker()}
+    async with watched([small("shared", ASKS), small("own", ASKS, per_caller=True)]) as seen:
+        heard = {
+            server: json.loads(
+                (await seen.fleet.call(server, tool_call("echo", b"{}", asker=asker), caller="a")).result
+            )
+            for server, asker in askers.items()
+        }
+        may = [seen.fleet.may_ask(server) for server in ("shared", "own", "none")]
+
+    assert heard["shared"]["heard"]["error"]["code"] == -32601
+    assert heard["own"]["heard"]["result"] == {"action": "accept"}
+    assert [len(each.heard) for each in askers.values()] == [0, 1]
+    assert may == [False, True, False]
+
+
+async def test_a_process_that_may_still_work_on_a_call_that_was_given_up_is_replaced_when_it_is_idle() -> None:
+    spec = small("up", "serve(call=lambda m: m['params'].get('name') == 'echo' and echo(m))", per_caller=True)
+    async with watched([replace(spec, call_seconds=SECONDS)]) as seen:
+
+        async def pid(tool: str = "echo") -> int:
+            answer = await seen.fleet.call("up", tool_call(tool, b"{}", asker=Asker()), caller="a")
+            return json.loads(answer.result)["pid"]
+
+        before, same = await pid(), await pid()
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.1):
+                await pid("never")
+        after = await pid()
+
+    assert before == same
+    assert after != before
 
 
 # Which instance -------------------------------------------------------------------------------------------------

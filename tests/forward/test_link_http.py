@@ -10,6 +10,7 @@ import time
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 from cryptography import x509
@@ -31,6 +32,7 @@ from interlock.forward.link import (
     TooLong,
 )
 from interlock.forward.link_http import HttpLink, default_tls, header_text
+from tests.forward.askers import Asker
 from tests.forward.raw_server import (
     ACCEPTED,
     SECONDS,
@@ -517,6 +519,102 @@ async def test_questions_of_the_upstream_are_answered_by_a_post_of_their_own() -
 
     async with RawServer(script) as server, link_to(server) as (link, _):
         assert await ask(link) == Answer(b"{}")
+
+
+def form(number: int) -> bytes:
+    params: dict[str, Any] = {"message": f"Sure of {number}?", "requestedSchema": {}}
+    return json.dumps({"jsonrpc": "2.0", "id": number, "method": "elicitation/create", "params": params}).encode()
+
+
+def asking(replies: dict[int, asyncio.Future[Received]], *more: bytes) -> Script:
+    """Asks in the stream of each request, says more, and answers once it was answered, if it is."""
+
+    async def script(peer: Peer) -> None:
+        while True:
+            received = await peer.request()
+            if received.message.get("method") == "any":
+                heard = replies[received.id] = asyncio.get_running_loop().create_future()
+                await peer.send(STREAM_HEAD + chunked(events(form(received.id), *more)).removesuffix(b"0\r\n\r\n"))
+                if not more:
+                    await heard
+                await peer.send(chunked(events(result(received.id))))
+            else:
+                await peer.send(ACCEPTED)
+                if received.message.get("id") in replies:
+                    replies[received.message["id"]].set_result(received)
+
+    return script
+
+
+async def test_what_is_asked_in_the_stream_of_a_request_goes_to_its_own_asker() -> None:
+    askers = [Asker() for _ in range(5)]
+    replies: dict[int, asyncio.Future[Received]] = {}
+    async with RawServer(asking(replies)) as server, link_to(server) as (link, _), asyncio.TaskGroup() as group:
+        for each_of_them in askers:
+            group.create_task(link.request("any", b"{}", seconds=10, asker=each_of_them))
+
+    asked = [str(asker.heard[0]["question"].params["message"]) for asker in askers]
+    assert sorted(asked) == sorted(f"Sure of {number}?" for number in replies)
+    assert [len(each_of_them.heard) for each_of_them in askers] == [1] * 5
+    assert {heard.result().message["result"]["action"] for heard in replies.values()} == {"accept"}
+    assert not link.in_doubt
+
+
+async def test_a_question_that_the_upstream_takes_back_is_withdrawn() -> None:
+    asker = Asker()
+    asker.go_on.clear()
+    taken_back = told("notifications/cancelled", {"requestId": 1})
+    async with (
+        RawServer(asking({}, taken_back, told("notifications/other"))) as server,
+        link_to(server) as (link, heard),
+    ):
+        await link.request("any", b"{}", seconds=10, asker=asker)
+
+    assert asker.withdrawn == len(asker.heard)
+    assert [each_of_them.method for each_of_them in heard] == ["notifications/other"]
+
+
+async def test_the_time_of_a_request_stands_still_while_somebody_is_asked() -> None:
+    asker = Asker()
+    asker.go_on.clear()
+    async with RawServer(asking({})) as server, link_to(server) as (link, _), asyncio.TaskGroup() as group:
+        task = group.create_task(link.request("any", b"{}", seconds=0.5, asker=asker))
+        await asker.news.wait()
+        await asyncio.sleep(0.7)
+        asker.go_on.set()
+
+    assert task.result() == Answer(b"{}")
+
+
+async def test_a_request_that_may_be_asked_has_its_time_too() -> None:
+    async def script(peer: Peer) -> None:
+        await peer.request()
+        await peer.request()
+
+    async with RawServer(script) as server, link_to(server) as (link, _):
+        with pytest.raises(LinkTimeout):
+            await link.request("any", b"{}", seconds=0.05, asker=Asker())
+
+
+async def test_a_ping_in_the_stream_of_a_request_that_may_be_asked_is_answered_by_the_link() -> None:
+    replies: asyncio.Queue[Received] = asyncio.Queue()
+
+    async def script(peer: Peer) -> None:
+        while True:
+            received = await peer.request()
+            if "method" in received.message:
+                await peer.send(STREAM_HEAD + chunked(events(PING)).removesuffix(b"0\r\n\r\n"))
+                assert (await replies.get()).message == {"jsonrpc": "2.0", "id": "q-1", "result": {}}
+                await peer.send(chunked(events(result(received.id))))
+            else:
+                await peer.send(ACCEPTED)
+                replies.put_nowait(received)
+
+    asker = Asker()
+    async with RawServer(script) as server, link_to(server) as (link, _):
+        assert await link.request("any", b"{}", seconds=10, asker=asker) == Answer(b"{}")
+
+    assert asker.heard == []
 
 
 async def test_a_modern_upstream_gets_no_reply_to_what_it_must_not_ask() -> None:

@@ -14,6 +14,7 @@ from interlock.forward import child as child_module
 from interlock.forward.link import Answer, LinkDown, LinkTimeout, Notification, RpcError
 from interlock.forward.link_stdio import StdioLink
 from interlock.forward.reaper import Reaper
+from tests.forward.askers import Asker
 from tests.forward.children import (
     ANSWERING,
     LOOPS,
@@ -136,6 +137,134 @@ hear()
 
     assert replies[0] == {"jsonrpc": "2.0", "id": "p", "result": {}}
     assert (replies[1]["id"], replies[1]["error"]["code"]) == (1, -32601)
+
+
+# What an upstream asks ------------------------------------------------------------------------------------------
+
+ASKING = """
+FORM = {"message": "Sure?", "requestedSchema": {}}
+def ask(number):
+    say(id=number, method="elicitation/create", params=FORM)
+"""
+TWO = """
+a, b = hear()["id"], hear()["id"]
+ask(7)
+heard = hear()
+say(id=a, result=heard)
+say(id=b, result=1)
+hear()
+"""
+"""Asks while two requests are under way, and answers the first with what it was told."""
+
+
+async def requested(link: StdioLink, asker: Asker | None = None, method: str = "any", seconds: float = 30) -> Any:
+    return json.loads((await link.request(method, b"{}", seconds=seconds, asker=asker)).result)
+
+
+async def test_a_question_goes_to_the_asker_of_the_one_request_that_is_under_way() -> None:
+    asker = Asker()
+    async with linked(python(ASKING + "n = hear()['id']; ask('q'); say(id=n, result=hear()); hear()")) as link:
+        heard = await requested(link, asker)
+
+    assert heard == {"jsonrpc": "2.0", "id": "q", "result": {"action": "accept"}}
+    assert [each["question"].params["message"] for each in asker.heard] == ["Sure?"]
+
+
+async def test_while_two_requests_are_under_way_nobody_is_asked() -> None:
+    askers = [Asker(), Asker()]
+    async with linked(python(ASKING + TWO)) as link, asyncio.TaskGroup() as group:
+        first, _ = [group.create_task(requested(link, each)) for each in askers]
+
+    assert first.result()["error"]["code"] == -32600
+    assert [each.heard for each in askers] == [[], []]
+
+
+async def test_a_request_that_cannot_be_asked_keeps_others_from_being_asked() -> None:
+    asker = Asker()
+    async with linked(python(ASKING + TWO)) as link, asyncio.TaskGroup() as group:
+        first = group.create_task(requested(link))
+        group.create_task(requested(link, asker))
+
+    assert first.result()["error"]["code"] == -32600
+    assert asker.heard == []
+
+
+async def test_after_a_request_was_given_up_nobody_is_asked_until_it_was_answered() -> None:
+    code = """
+first = hear()["id"]
+hear()
+second = hear()["id"]
+ask(7)
+refused = hear()
+say(id=first, result={})
+ask(8)
+say(id=second, result=[refused, hear()])
+hear()
+"""
+    asker = Asker()
+    async with linked(python(ASKING + code)) as link:
+        with pytest.raises(LinkTimeout):
+            await requested(link, Asker(), seconds=0.05)
+        doubted = link.in_doubt
+        refused, answered = await requested(link, asker)
+        trusted = not link.in_doubt
+
+    assert doubted
+    assert trusted
+    assert refused["error"]["code"] == -32600
+    assert answered["result"] == {"action": "accept"}
+    assert len(asker.heard) == 1
+
+
+async def test_a_question_that_the_upstream_takes_back_is_withdrawn() -> None:
+    code = """
+n = hear()["id"]
+ask(7)
+say(method="notifications/cancelled", params={"requestId": 7})
+say(id=n, result=1)
+hear()
+"""
+    asker = Asker()
+    asker.go_on.clear()
+    async with linked(python(ASKING + code)) as link:
+        assert await requested(link, asker) == 1
+
+    assert asker.withdrawn == len(asker.heard)
+
+
+async def test_the_time_of_a_request_stands_still_while_somebody_is_asked() -> None:
+    asker = Asker()
+    asker.go_on.clear()
+    async with (
+        linked(python(ASKING + "n = hear()['id']; ask(7); hear(); say(id=n, result=1); hear()")) as link,
+        asyncio.TaskGroup() as group,
+    ):
+        task = group.create_task(requested(link, asker, seconds=2))
+        await asker.news.wait()
+        await asyncio.sleep(2.1)
+        asker.go_on.set()
+
+    assert task.result() == 1
+
+
+async def test_a_link_that_ends_withdraws_what_was_asked() -> None:
+    asker = Asker()
+    asker.go_on.clear()
+    async with linked(python(ASKING + "hear(); ask(7); hear()")) as link, asyncio.TaskGroup() as group:
+        task = group.create_task(_failure(link, asker))
+        await asker.news.wait()
+        link.drop()
+
+    assert isinstance(task.result(), LinkDown)
+    assert asker.withdrawn == 1
+
+
+async def _failure(link: StdioLink, asker: Asker) -> Exception | None:
+    try:
+        await requested(link, asker)
+    except LinkDown as down:
+        return down
+    return None
 
 
 async def test_progress_goes_to_its_own_call_without_our_token(tmp_path: Path) -> None:

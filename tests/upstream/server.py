@@ -15,6 +15,7 @@ nothing but the standard library.
 import argparse
 import asyncio
 import base64
+import itertools
 import json
 import os
 import signal
@@ -26,7 +27,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from rest import CAPABILITIES, Rest
-from tools import INVALID_PARAMS, Call, Garbage, Log, Message, Notify, Refused, Tools, text
+from tools import INVALID_PARAMS, Ask, Call, Garbage, Log, Message, Notify, Refused, Tools, text
 
 LEGACY = ("2025-11-25", "2025-06-18")
 MODERN = "2026-07-28"
@@ -52,6 +53,8 @@ class Upstream:
         self.rest = Rest(many)
         self._tools = Tools(log, self.rest, tools)
         self._running: dict[tuple[str, Any], asyncio.Task[Any]] = {}
+        self._asked: dict[tuple[str, Any], asyncio.Future[Message]] = {}
+        self._questions = itertools.count()
 
     def is_modern(self, message: Message) -> bool:
         return self.era != "legacy" and f"{META}protocolVersion" in meta_of(message)
@@ -69,13 +72,24 @@ class Upstream:
         return {"jsonrpc": "2.0", "id": message["id"], **body}
 
     def hear(self, message: Message, session: str = "") -> None:
-        """Take in a notification."""
+        """Take in a notification, or an answer."""
+        if "method" not in message and not (answer := self._asked[session, message["id"]]).done():
+            answer.set_result(message)
         if message.get("method") == "notifications/initialized" and session == "":
             self.rest.streams[session] = tell_stdio
         if message.get("method") == "notifications/cancelled":
             task = self._running.get((session, params_of(message).get("requestId")))
             if task is not None:
                 task.cancel()
+
+    def _asking(self, notify: Notify, session: str) -> Ask:
+        async def ask(method: str, params: Message) -> Message:
+            number = next(self._questions)
+            answer = self._asked[session, number] = asyncio.get_running_loop().create_future()
+            await notify(method, params, number)
+            return await answer
+
+        return ask
 
     async def _result(self, message: Message, notify: Notify, session: str) -> Message:
         if self.is_modern(message):
@@ -97,7 +111,7 @@ class Upstream:
     def _in_modern_shape(self, method: str, result: Message) -> Message:
         cache = {} if method in NEVER_CACHED else {"ttlMs": 0, "cacheScope": "public"}
         meta = {**result.get("_meta", {}), f"{META}serverInfo": INFO}
-        return {**result, **cache, "resultType": "complete", "_meta": meta}
+        return {"resultType": "complete", **result, **cache, "_meta": meta}
 
     async def _modern(self, message: Message, notify: Notify) -> Message:
         if message["method"] == "subscriptions/listen":
@@ -121,7 +135,16 @@ class Upstream:
         if message["method"] == "tools/list":
             return {"tools": self._tools.listed()}
         if message["method"] == "tools/call":
-            call = Call(message["id"], params.get("arguments") or {}, notify, meta_of(message).get("progressToken"))
+            ask = None if session == "modern" else self._asking(notify, session)
+            call = Call(
+                message["id"],
+                params.get("arguments") or {},
+                notify,
+                meta_of(message).get("progressToken"),
+                ask,
+                params.get("inputResponses"),
+                params.get("requestState"),
+            )
             return await self._tools.run(params.get("name", ""), call)
         answer = self.rest.answer(message["method"], params, session)
         if answer is not None:
@@ -131,6 +154,10 @@ class Upstream:
 
 def params_of(message: Message) -> Message:
     return message.get("params") or {}
+
+
+def message_of(method: str, params: Message, number: int | None) -> Message:
+    return {"jsonrpc": "2.0", "method": method, "params": params} | ({} if number is None else {"id": number})
 
 
 def meta_of(message: Message) -> Message:
@@ -153,8 +180,8 @@ def say(line: bytes) -> None:
     sys.stdout.buffer.flush()
 
 
-async def tell_stdio(method: str, params: Message) -> None:
-    say(json.dumps({"jsonrpc": "2.0", "method": method, "params": params}).encode() + b"\n")
+async def tell_stdio(method: str, params: Message, number: int | None = None) -> None:
+    say(json.dumps(message_of(method, params, number)).encode() + b"\n")
 
 
 def tell_of_tools() -> None:
@@ -252,10 +279,10 @@ class Exchange:
         self.streaming = True
         await self._head(200, {"content-type": "text/event-stream", "transfer-encoding": "chunked"})
 
-    async def tell(self, method: str, params: Message) -> None:
+    async def tell(self, method: str, params: Message, number: int | None = None) -> None:
         if not self.streaming:
             await self.stream()
-        await self.event({"jsonrpc": "2.0", "method": method, "params": params})
+        await self.event(message_of(method, params, number))
 
     async def event(self, message: Message) -> None:
         await self._chunk(b"event: message\ndata: " + json.dumps(message).encode() + b"\n\n")

@@ -17,7 +17,10 @@ STEPS = 4
 """So often the slow tool reports progress, and once at its start."""
 
 Message: TypeAlias = dict[str, Any]
-Notify: TypeAlias = Callable[[str, Message], Awaitable[None]]
+Notify: TypeAlias = Callable[..., Awaitable[None]]
+"""Sends a method and its params, and an id if it wants an answer."""
+Ask: TypeAlias = Callable[[str, Message], Awaitable[Message]]
+"""Asks the client something during a call; its answer, as the message that it was."""
 
 
 class Refused(Exception):
@@ -88,6 +91,13 @@ TOOLS = [
     ),
     tool("touch", "Change a resource, and say so.", "uri:string"),
     tool("add", "Have one resource or prompt more, and say so.", "uri:string name:string"),
+    tool(
+        "ask",
+        "Ask the client; several kinds at once, divided by commas, and all of that several times.",
+        "kind:string message:string times:integer after_ms:number then_ms:number strict:boolean",
+        annotations={"readOnlyHint": True},
+    ),
+    tool("ask_later", "Ask the client when the call is over.", annotations={"readOnlyHint": True}),
     tool("chatter", "Say something at every level.", annotations={"readOnlyHint": True}),
 ]
 LEVELS = ("debug", "info", "warning", "error")
@@ -101,6 +111,11 @@ class Call:
     arguments: Message
     notify: Notify
     token: Any = None
+    ask: Ask | None = None
+    """How to ask a legacy client."""
+    responses: Message | None = None
+    state: str | None = None
+    """What a modern client brought back."""
 
     async def progress(self, done: float, of: float) -> None:
         if self.token is not None:
@@ -111,6 +126,31 @@ class Call:
 def text(words: str, **more: Any) -> Message:
     """A result that is one text."""
     return {"content": [{"type": "text", "text": words}], **more}
+
+
+SCHEMA = {"type": "object", "properties": {"word": {"type": "string"}}, "required": ["word"]}
+QUESTIONS: dict[str, tuple[str, Message]] = {
+    "form": ("elicitation/create", {"requestedSchema": SCHEMA}),
+    "url": ("elicitation/create", {"mode": "url", "url": "https://example.com/sign-in", "elicitationId": "e-1"}),
+    "evil": ("elicitation/create", {"mode": "url", "url": "javascript:alert(1)", "elicitationId": "e-1"}),
+    "huge": ("elicitation/create", {"requestedSchema": {**SCHEMA, "description": "x" * 70_000}}),
+    "sampling": ("sampling/createMessage", {"maxTokens": 9, "vendorField": 1}),
+    "roots": ("roots/list", {}),
+    "unknown": ("tasks/list", {}),
+}
+
+
+def question(kind: str, words: str) -> tuple[str, Message]:
+    """The method and the params of a question of this kind; `words` are what a person gets to read."""
+    method, params = QUESTIONS[kind]
+    if method == "sampling/createMessage":
+        return method, {**params, "messages": [{"role": "user", "content": {"type": "text", "text": words}}]}
+    return method, params if method != "elicitation/create" else {**params, "message": words}
+
+
+def answered(answers: list[Any]) -> Message:
+    """The result that tells what was answered."""
+    return text(json.dumps(answers), structuredContent={"answers": answers})
 
 
 class Changes(Protocol):
@@ -219,6 +259,46 @@ class Tools:
             said = {"level": level, "data": {"about": call.arguments, "vendorField": 1.50}}
             await call.notify("notifications/message", said)
         return text("Said.")
+
+    async def ask(self, call: Call) -> Message:
+        """Ask in the way of the client's era, and give back what was answered."""
+        kinds = str(call.arguments.get("kind", "form")).split(",")
+        times = int(call.arguments.get("times", 1))
+        words = call.arguments.get("message", "Say a word.")
+        try:
+            await asyncio.sleep(float(call.arguments.get("after_ms", 0)) / 1000)
+            if call.ask is None:
+                return self._want(call, [question(kind, words) for kind in kinds], times)
+            answers: list[Any] = []
+            for _ in range(times):
+                asked = (call.ask(*question(kind, words)) for kind in kinds)
+                answers += [each.get("result", each.get("error")) for each in await asyncio.gather(*asked)]
+            if call.arguments.get("strict") and any("code" in each for each in answers):
+                return text("It cannot be done without an answer.", isError=True)
+            await asyncio.sleep(float(call.arguments.get("then_ms", 0)) / 1000)
+            return answered(answers)
+        except asyncio.CancelledError:
+            self._log.event("cancelled", id=call.id)
+            raise
+
+    def _want(self, call: Call, questions: list[tuple[str, Message]], times: int) -> Message:
+        state: list[Any] = [] if call.state is None else json.loads(call.state)
+        state += [] if call.responses is None else [call.responses]
+        if len(state) >= times:
+            return answered([each for given in state for _, each in sorted(given.items())])
+        wanted = {
+            f"q{number}": {"method": method, "params": params} for number, (method, params) in enumerate(questions)
+        }
+        return {"resultType": "input_required", "inputRequests": wanted, "requestState": json.dumps(state)}
+
+    async def ask_later(self, call: Call) -> Message:
+        async def later() -> None:
+            assert call.ask is not None
+            await asyncio.sleep(0.05)
+            self._log.event("answered", answer=await call.ask(*question("form", "Too late?")))
+
+        self._later = asyncio.ensure_future(later())
+        return text("Later.")
 
     async def fail(self, call: Call) -> Message:
         if "code" in call.arguments:

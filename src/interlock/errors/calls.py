@@ -176,6 +176,26 @@ NO_DESK = Message(
     "Tool '{tool}' needs approval, and this gateway has nobody to ask yet.",
     "An operator can allow it with a rule; `interlock rule explain {tool}` says why it is held.",
 )
+CANNOT_BE_ASKED = Message(
+    Code.BAD_REQUEST,
+    "Server '{server}' asked for {kind}, and this client did not say that it can be asked that.",
+    "Use a client that supports {kind}, or another tool.",
+)
+BAD_STATE = Message(
+    Code.BAD_REQUEST,
+    "No call of '{tool}' with these arguments waits for this requestState: it is not yours, too old, or used.",
+    "Nothing was sent. Call the tool again without requestState and inputResponses.",
+)
+BAD_INPUT = Message(
+    Code.BAD_REQUEST,
+    "An answer in inputResponses is none: {problem}.",
+    "Nothing was sent, and the call goes on waiting: answer again with the same requestState.",
+)
+TOO_MANY_PARKED = Message(
+    Code.QUOTA,
+    "{limit} calls of yours wait for an answer already.",
+    "Answer some of them, or wait until they end by themselves.",
+)
 QUOTA = Message(
     Code.QUOTA,
     "Too many calls of yours are waiting for approval ({pending}).",

@@ -27,6 +27,16 @@ ANSWER_TOO_LONG = Message(
     "Server '{server}' answered with more than a gateway passes on: {problem}",
     "The call may have had its effect: check before repeating it. Ask for less at a time, if the tool can do that.",
 )
+UNFIT_QUESTION = Message(
+    Code.UPSTREAM_DOWN,
+    "Server '{server}' asked its caller something that is not passed on: {problem}.",
+    "The call may have had its effect: check before repeating it.",
+)
+NOT_ASKABLE = Message(
+    Code.UPSTREAM_DOWN,
+    "Server '{server}' wants to ask its caller, which it may not here.",
+    "An operator can let its tools ask with `sessions: per-caller` in its configuration.",
+)
 BAD_ANSWER = Message(
     Code.UPSTREAM_DOWN,
     "The server's answer to {method} is not in the form of one.",

@@ -14,6 +14,7 @@ from msgspec import Raw, Struct
 from interlock.forward.link import Answer, BadMessage, Notification, RpcError
 
 PROGRESS = "notifications/progress"
+CANCELLED = "notifications/cancelled"
 _METHOD_NOT_FOUND = -32601
 _NOTHING = Raw(b"")
 """The mark of an absent member. `Raw | None` would not do: msgspec takes it for "null only"."""
@@ -27,10 +28,11 @@ class Reply(Struct, frozen=True):
 
 
 class Question(Struct, frozen=True):
-    """A request of the upstream; `id` is its JSON text."""
+    """A request of the upstream; `id` is its JSON text, and `params` is the one of its params, or empty."""
 
     id: bytes
     method: str
+    params: bytes = b""
 
 
 Message: TypeAlias = Reply | Question | Notification
@@ -51,7 +53,7 @@ def notification_text(method: str, params: bytes) -> bytes:
 
 def cancelled_text(number: int) -> bytes:
     """The text that tells an upstream that nobody waits for this request any more."""
-    return notification_text("notifications/cancelled", b'{"requestId":%d}' % number)
+    return notification_text(CANCELLED, b'{"requestId":%d}' % number)
 
 
 def reply_text(question: Question) -> bytes:
@@ -60,6 +62,24 @@ def reply_text(question: Question) -> bytes:
         return b'{"jsonrpc":"2.0","id":%s,"result":{}}' % question.id
     error = b'{"code":%d,"message":"Method not found"}' % _METHOD_NOT_FOUND
     return b'{"jsonrpc":"2.0","id":%s,"error":%s}' % (question.id, error)
+
+
+def answer_text(question_id: bytes, answer: Answer) -> bytes:
+    """The answer to a request of an upstream."""
+    if answer.error is None:
+        return b'{"jsonrpc":"2.0","id":%s,"result":%s}' % (question_id, answer.result)
+    error = {"code": answer.error.code, "message": answer.error.message}
+    return b'{"jsonrpc":"2.0","id":%s,"error":%s}' % (question_id, msgspec.json.encode(error))
+
+
+def withdrawn(notification: Notification) -> bytes | None:
+    """The JSON text of the id of a request that the upstream takes back; None when it is about something else."""
+    if notification.method != CANCELLED:
+        return None
+    try:
+        return bytes(_MEMBERS.decode(notification.params).get("requestId", _NOTHING))
+    except msgspec.MsgspecError:
+        return None
 
 
 def with_progress_token(params: bytes, token: int) -> bytes:
@@ -114,7 +134,7 @@ def _asked_or_told(envelope: _Envelope, method: str) -> Question | Notification:
         return Notification(method, bytes(envelope.params))
     if number[0] not in b'"-0123456789':
         raise BadMessage("a request has an id that is neither text nor number")
-    return Question(number, method)
+    return Question(number, method, bytes(envelope.params))
 
 
 def _replied(envelope: _Envelope) -> Reply:

@@ -177,6 +177,11 @@ class Fleet:
             raise LinkDown("the gateway is about to stop", sent=False)
         return await instances.call(ask, listener, auth_scope, caller)
 
+    def may_ask(self, server: str) -> bool:
+        """Whether this upstream may ask its callers something."""
+        instances = self._servers.get(server)
+        return instances is not None and instances.spec.per_caller
+
     def release(self, server: str, uri: str) -> None:
         """One client less watches a resource."""
         if server in self._servers:

@@ -118,6 +118,8 @@ class Instances:
         key = (auth_scope, caller if self.spec.per_caller else None)
         if key == (None, None):
             return self.main
+        if key in self._own and self._own[key].in_doubt and self._own[key].in_flight == 0:
+            self._retire_own(key)  # it may ask about a call that was given up, and nobody could tell
         if key not in self._own:
             spec = self._spec_under(auth_scope)
             self._make_room()

@@ -8,10 +8,12 @@ and fields that we do not know survive.
 INVARIANT: a link never sends a request twice unless it knows that not one byte of the first attempt left.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 from msgspec import Struct
+
+from interlock.core.questions import Answerable, Question
 
 MAX_MESSAGE = 4 * 1024 * 1024
 """The longest message that is taken from an upstream, in bytes."""
@@ -71,6 +73,24 @@ def nobody(why: str) -> None:
     """Whoever needs not be told."""
 
 
+class Asker(Protocol):
+    """Asks the client of one call."""
+
+    @property
+    def can(self) -> Answerable:
+        """What the client can be asked."""
+        ...
+
+    @property
+    def asked(self) -> Mapping[str, int]:
+        """How often it was asked, by the kind of question; it grows as the call goes on."""
+        ...
+
+    async def ask(self, questions: Mapping[str, Question]) -> Mapping[str, Answer]:
+        """The answer to each question. When this is cancelled, the questions are withdrawn."""
+        ...
+
+
 class Link(Protocol):
     """A way to one upstream. All methods are called on the event loop that started it.
 
@@ -85,6 +105,11 @@ class Link(Protocol):
     @protocol_version.setter
     def protocol_version(self, version: str | None) -> None: ...
 
+    @property
+    def in_doubt(self) -> bool:
+        """Whether what an upstream asks could be about a request that was given up."""
+        ...
+
     async def start(self) -> None:
         """Open the link; raises LinkDown when that fails."""
         ...
@@ -98,6 +123,7 @@ class Link(Protocol):
         name: str | None = None,
         mirrored: Mirrored = (),
         listener: Listener | None = None,
+        asker: Asker | None = None,
     ) -> Answer:
         """Send a request and wait for its answer, at most so many seconds.
 
@@ -105,7 +131,8 @@ class Link(Protocol):
         mirror it in a header, and `mirrored` the headers in which they mirror arguments. `listener` gets the progress
         of this request: when it is given, the link adds a progress token of its own to `params._meta` and takes it out
         of what it reports. Where a request has a stream of its own, the listener gets the log messages in it too.
-        Raises LinkDown, LinkTimeout or BadMessage. When the waiting task is cancelled, the upstream is told so.
+        `asker` gets what a legacy upstream asks because of this request; the seconds do not count meanwhile. Raises
+        LinkDown, LinkTimeout or BadMessage. When the waiting task is cancelled, the upstream is told so.
         """
         ...
 

@@ -4,7 +4,8 @@ Every message is a POST of its own; its answer is one JSON text, or a stream of 
 lines come from the configuration and from this module: there is no way in for those of an inbound request.
 
 Refused: redirects, which could take our credentials elsewhere; cookies; resuming a broken stream, because a transport
-cannot know whether a call may be repeated. Requests of the upstream are declined.
+cannot know whether a call may be repeated. What an upstream asks in the stream of a request goes to the asker of that
+request; whatever else it asks is declined.
 """
 
 import asyncio
@@ -12,10 +13,11 @@ import base64
 import ssl
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from itertools import count
 
 from interlock.alarms import Alarms, Deadline
+from interlock.core.questions import KINDS
 from interlock.forward.envelope import (
     Question,
     cancelled_text,
@@ -23,11 +25,24 @@ from interlock.forward.envelope import (
     reply_text,
     request_text,
     with_progress_token,
+    withdrawn,
 )
 from interlock.forward.exchange import NO_STREAM, Acceptance, Exchange, Overhearing, Refused, SessionGone
 from interlock.forward.http1 import field_line, is_field_value, parse_address
 from interlock.forward.http_pool import Pool, Taker
-from interlock.forward.link import Answer, BadMessage, LinkDown, LinkTimeout, Listener, Mirrored, OnDown, nobody
+from interlock.forward.link import (
+    Answer,
+    Asker,
+    BadMessage,
+    LinkDown,
+    LinkTimeout,
+    Listener,
+    Mirrored,
+    Notification,
+    OnDown,
+    nobody,
+)
+from interlock.forward.questions import Inquiries
 
 MAX_CONNECTIONS = 256
 ERRAND_CONNECTIONS = 8
@@ -152,16 +167,23 @@ class HttpLink:
         name: str | None = None,
         mirrored: Mirrored = (),
         listener: Listener | None = None,
+        asker: Asker | None = None,
     ) -> Answer:
         """Send a request and wait for its answer. LinkDown may be the more telling Refused or SessionGone."""
         number, modern = next(self._numbers), self.modern
         if listener is not None:
             params = with_progress_token(params, number)
         session = self._session_for(method)
-        exchange = Exchange(self._origin, number, session, listener=listener, heard=self._heard, asked=self._decline)
+        inquiries = None
+        heard, asked = self._heard, self._decline
+        if asker is not None and not modern:
+            inquiries = Inquiries(asker, partial(self._run_errand, session=session, always=True))
+            heard, asked = partial(self._heard_during, inquiries), partial(self._asked_during, inquiries)
+        exchange = Exchange(self._origin, number, session, listener=listener, heard=heard, asked=asked)
         message = self._post(request_text(number, method, params), session, method, name, mirrored)
         try:
-            await self._carry(self._pool, message, exchange, seconds)
+            carrying = self._carry(self._pool, message, exchange, seconds, inquiries)
+            await (carrying if inquiries is None else inquiries.during(carrying))
         except (LinkTimeout, asyncio.CancelledError):
             # To a modern upstream the closed connection says it; a legacy one needs to be told.
             if exchange.sent and not modern and method != _INITIALIZE:
@@ -202,6 +224,10 @@ class HttpLink:
                 self._on_down(gone.why)
             raise
         return True
+
+    @property
+    def in_doubt(self) -> bool:
+        return False  # a question comes in the stream of its request
 
     def stderr_lines(self) -> Sequence[str]:
         return ()
@@ -249,11 +275,14 @@ class HttpLink:
         lines.append(body)
         return b"".join(lines)
 
-    async def _carry(self, pool: Pool, message: bytes, taker: Taker, seconds: float) -> None:
-        """One exchange under a deadline, which `close` moves to now."""
+    async def _carry(
+        self, pool: Pool, message: bytes, taker: Taker, seconds: float, inquiries: Inquiries | None = None
+    ) -> None:
+        """One exchange under a deadline, which `close` moves to now, and which stands still while somebody is asked."""
         if self._errands is None:
             raise LinkDown(f"the link to {self._origin} is not open", sent=False)
-        deadline = self._alarms.deadline(seconds)
+        deadline = self._alarms.deadline(seconds if inquiries is None else None)
+        timer = None if inquiries is None else inquiries.begin(seconds, deadline.expire)
         self._deadlines.add(deadline)
         try:
             with deadline:
@@ -262,6 +291,8 @@ class HttpLink:
             raise self._overdue(seconds, sent=taker.sent) from None
         finally:
             self._deadlines.discard(deadline)
+            if timer is not None:
+                timer.cancel()
 
     def _overdue(self, seconds: float, *, sent: bool) -> LinkDown | LinkTimeout:
         if self._errands is None:
@@ -277,8 +308,22 @@ class HttpLink:
         if not self.modern:
             self._run_errand(reply_text(question), session)
 
-    def _run_errand(self, body: bytes, session: str | None) -> None:
-        if self._errands is not None and self._errands_under_way < MAX_ERRANDS:
+    def _asked_during(self, inquiries: Inquiries, question: Question, session: str | None) -> None:
+        if question.method in KINDS:
+            inquiries.take(question)
+        else:
+            self._decline(question, session)
+
+    def _heard_during(self, inquiries: Inquiries, told: Notification) -> None:
+        question_id = withdrawn(told)
+        if question_id is None:
+            self._heard(told)
+        else:
+            inquiries.withdraw(question_id)
+
+    def _run_errand(self, body: bytes, session: str | None, *, always: bool = False) -> None:
+        """`always` is for what a person waits for; how often that is, is bounded where they are asked."""
+        if self._errands is not None and (always or self._errands_under_way < MAX_ERRANDS):
             self._errands_under_way += 1
             self._errands.create_task(self._errand(body, session))
 

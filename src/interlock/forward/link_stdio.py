@@ -6,6 +6,9 @@ worst, in the end of this one process; none fills our memory or takes the event 
 A banner or a stray print is passed over, a few times, and so is an answer that is too long, which only its own request
 has to pay for; anything else that is no message ends the link.
 
+What it asks says nothing about the request that it is about. So it is taken to be about the one that is under way, if
+there is exactly one and none before it was given up without an answer; otherwise it is refused.
+
 INVARIANT: every request ends: with its own answer, at its deadline, or with the link.
 """
 
@@ -20,11 +23,13 @@ from typing import TypeAlias
 
 import msgspec
 
+from interlock.core.questions import KINDS
 from interlock.forward.child import Child
 from interlock.forward.envelope import (
     PROGRESS,
     Question,
     Reply,
+    answer_text,
     cancelled_text,
     notification_text,
     own_progress,
@@ -32,10 +37,12 @@ from interlock.forward.envelope import (
     reply_text,
     request_text,
     with_progress_token,
+    withdrawn,
 )
 from interlock.forward.link import (
     MAX_MESSAGE,
     Answer,
+    Asker,
     BadMessage,
     LinkDown,
     LinkTimeout,
@@ -47,6 +54,7 @@ from interlock.forward.link import (
     nobody,
 )
 from interlock.forward.overlong import Overlong
+from interlock.forward.questions import NOT_IN_ONE_CALL, Inquiries
 from interlock.forward.reaper import Reaper
 
 MAX_JUNK_LINES = 20
@@ -169,6 +177,10 @@ class StdioLink:
         """The requests that left, by the JSON text of their ids."""
         self._unsent: dict[bytes, _Unsent] = {}
         self._listeners: dict[int, Listener] = {}
+        self._inquiries: dict[bytes, Inquiries] = {}
+        """Those of the requests that may be asked about."""
+        self._given_up: set[bytes] = set()
+        """Those of them that were given up and may still go on over there."""
         self._child = self._new_child()
         self._down: str | None = "it is not started"
         self._lines = Lines()
@@ -206,6 +218,10 @@ class StdioLink:
         """How the process left; None before that."""
         return self._child.returncode
 
+    @property
+    def in_doubt(self) -> bool:
+        return bool(self._given_up)
+
     def stderr_lines(self) -> list[str]:
         """The last lines that the process wrote to stderr. They are untrusted, like all that it says."""
         return self._child.stderr_lines()
@@ -229,8 +245,21 @@ class StdioLink:
         name: str | None = None,
         mirrored: Mirrored = (),
         listener: Listener | None = None,
+        asker: Asker | None = None,
     ) -> Answer:
         number = next(self._numbers)
+        if asker is None or self.modern:
+            return await self._requested(number, method, params, seconds, listener)
+        key, inquiries = b"%d" % number, Inquiries(asker, self._reply)
+        self._inquiries[key] = inquiries
+        try:
+            return await inquiries.during(self._requested(number, method, params, seconds, listener))
+        finally:
+            del self._inquiries[key]
+
+    async def _requested(
+        self, number: int, method: str, params: bytes, seconds: float, listener: Listener | None
+    ) -> Answer:
         tell = method != _NEVER_CANCELLED
         if listener is None:
             return await self._outcome(number, self._post(number, request_text(number, method, params)), seconds, tell)
@@ -272,7 +301,11 @@ class StdioLink:
         """Wait for what comes of a message, at most so long. The upstream is told if it is given up, unless it must
         not be."""
         key = b"%d" % number
-        timer = asyncio.get_running_loop().call_later(seconds, self._expire, key, seconds)
+        inquiries = self._inquiries.get(key)
+        if inquiries is None:
+            timer = asyncio.get_running_loop().call_later(seconds, self._expire, key, seconds)
+        else:
+            timer = inquiries.begin(seconds, partial(self._expire, key, seconds))
         try:
             outcome = await done
         finally:
@@ -311,6 +344,8 @@ class StdioLink:
         self._unsent.pop(key, None)
         if self._waiting.pop(key, None) is not None and tell:
             self._child.write(cancelled_text(number) + b"\n")
+            if key in self._inquiries:
+                self._given_up.add(key)
 
     def _fail(self, why: str, *, broken: bool = False) -> None:
         """The end of the link: whoever waits is told, and nobody is let in any more."""
@@ -319,6 +354,7 @@ class StdioLink:
         self._down = why
         waiting, self._waiting = self._waiting, {}
         unsent, self._unsent = self._unsent, {}
+        self._given_up = set()
         self._lines, self._unasked = Lines(), 0
         if self._next_turn is not None:
             self._next_turn.cancel()
@@ -397,6 +433,7 @@ class StdioLink:
     def _answered(self, reply: Reply) -> bool:
         done = self._waiting.pop(reply.id, None)
         if done is None:
+            self._given_up.discard(reply.id)
             self.ignored += 1
             return False
         _resolve(done, reply.answer)
@@ -413,11 +450,29 @@ class StdioLink:
     def _asked(self, question: Question) -> None:
         if self._child.full:
             self.ignored += 1  # it asks without reading; replies would pile up
+        elif question.method not in KINDS or not self._inquiries:
+            self._reply(reply_text(question))
+        elif (inquiries := self._under_way()) is not None:
+            inquiries.take(question)
         else:
-            self._child.write(reply_text(question) + b"\n")
+            self._reply(answer_text(question.id, Answer(error=NOT_IN_ONE_CALL)))
+
+    def _under_way(self) -> Inquiries | None:
+        """The one request that a question can be about."""
+        if len(self._waiting) != 1 or self._given_up:
+            return None
+        return self._inquiries.get(next(iter(self._waiting)))
+
+    def _reply(self, text: bytes) -> None:
+        if self._down is None:
+            self._child.write(text + b"\n")
 
     def _told(self, notification: Notification) -> None:
         if notification.method != PROGRESS:
+            question_id = withdrawn(notification) if self._inquiries else None
+            if question_id is not None:
+                for each in self._inquiries.values():
+                    each.withdraw(question_id)
             _tell(self._on_notification, notification)
             return
         token = _token_of(notification)

@@ -95,6 +95,11 @@ class Supervisor:
     def protocol_version(self) -> str:
         return self._upstream.protocol_version
 
+    @property
+    def in_doubt(self) -> bool:
+        """Whether what it asks could be about a call that was given up."""
+        return self._upstream.in_doubt
+
     def logs(self) -> Sequence[str]:
         """The last lines that the upstream wrote to its stderr."""
         return self._upstream.logs()
@@ -116,7 +121,8 @@ class Supervisor:
                 self._unused.set()
 
     async def unused(self) -> None:
-        """Wait until no call is under way. Each of them ends at its deadline at the latest."""
+        """Wait until no call is under way. Each of them ends at its deadline at the latest, which stands still only
+        while a person is asked, and that has an end of its own."""
         await self._unused.wait()
 
     async def usable(self, deadline: float) -> None:

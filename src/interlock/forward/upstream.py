@@ -21,9 +21,11 @@ from msgspec import Struct
 from interlock import __version__
 from interlock.core.model import CALL_METHOD
 from interlock.core.offers import Abilities, Kind
-from interlock.forward.link import Answer, BadMessage, Link, LinkDown, LinkTimeout, Listener, Mirrored, OnDown
+from interlock.core.questions import ANYTHING, Answerable
+from interlock.forward.link import Answer, Asker, BadMessage, Link, LinkDown, LinkTimeout, Listener, Mirrored, OnDown
 from interlock.forward.listed import Page, read_abilities, read_page
 from interlock.forward.pace import Pace
+from interlock.forward.questions import Again, wants_more
 
 MODERN = "2026-07-28"
 LEGACY = "2025-11-25"
@@ -38,6 +40,7 @@ CALL_SECONDS = 120.0
 _CLIENT = {"name": "interlock", "version": __version__}
 _META = "io.modelcontextprotocol/"
 _METHOD_NOT_FOUND = -32601
+_NOTHING = Answerable()
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +80,8 @@ class UpstreamSpec:
     def reached_like(self, other: "UpstreamSpec") -> bool:
         """Whether a link for the one would do for the other."""
         mine, others = (
-            (each.argv, each.url, each.env, each.headers, each.cwd, each.unusable) for each in (self, other)
+            (each.argv, each.url, each.env, each.headers, each.cwd, each.unusable, each.per_caller)
+            for each in (self, other)
         )
         return mine == others
 
@@ -90,7 +94,8 @@ class Ask(Struct, frozen=True):
     """What an upstream is asked: a method of the protocol and its params, the JSON text of an object without `_meta`.
 
     `name` is the tool, prompt or resource that it is about, `log_level` from which level on somebody wants to hear the
-    log messages in its stream. `mirrored` are the arguments that are repeated in headers where there are any.
+    log messages in its stream. `mirrored` are the arguments that are repeated in headers where there are any, and
+    `asker` asks the client, where that may be.
     """
 
     method: str
@@ -98,12 +103,19 @@ class Ask(Struct, frozen=True):
     name: str | None = None
     log_level: str | None = None
     mirrored: Mirrored = ()
+    asker: Asker | None = None
 
 
-def tool_call(tool: str, arguments: bytes, log_level: str | None = None, mirrored: Mirrored = ()) -> Ask:
+def tool_call(
+    tool: str,
+    arguments: bytes,
+    log_level: str | None = None,
+    mirrored: Mirrored = (),
+    asker: Asker | None = None,
+) -> Ask:
     """The call of a tool; the arguments go out exactly as given."""
     params = b'{"name":' + msgspec.json.encode(tool) + b',"arguments":' + arguments + b"}"
-    return Ask(CALL_METHOD, params, tool, log_level, mirrored)
+    return Ask(CALL_METHOD, params, tool, log_level, mirrored, asker)
 
 
 Connect: TypeAlias = Callable[[UpstreamSpec, Listener, OnDown], Link]
@@ -176,14 +188,32 @@ class Upstream:
 
     async def call(self, ask: Ask, seconds: float, listener: Listener | None = None) -> Answer:
         """Ask for something; the params go out exactly as given, with our envelope behind them."""
+        asker = ask.asker if self.spec.per_caller else None
+        can = _NOTHING if asker is None else asker.can
         separator = b"" if ask.params == b"{}" else b","
-        params = ask.params[:-1] + self._envelope(separator, ask.log_level) + b"}"
+        params = ask.params[:-1] + self._envelope(separator, ask.log_level, can)
+        began = asyncio.get_running_loop().time()
+        name, mirrored = ask.name, ask.mirrored
         answer = await self.link.request(
-            ask.method, params, seconds=seconds, name=ask.name, mirrored=ask.mirrored, listener=listener
+            ask.method, params + b"}", seconds=seconds, name=name, mirrored=mirrored, listener=listener, asker=asker
         )
+        if self.modern and wants_more(answer):
+
+            async def send(more: bytes, left: float) -> Answer:
+                return await self.link.request(
+                    ask.method, params + more + b"}", seconds=left, name=name, mirrored=mirrored, listener=listener
+                )
+
+            left = began + seconds - asyncio.get_running_loop().time()
+            answer = await Again(send, asker, self.spec.id).until_answered(answer, left)
         if answer.error is None and not answer.result.startswith(b"{"):
             raise BadMessage("a result is no JSON object")
         return answer
+
+    @property
+    def in_doubt(self) -> bool:
+        """Whether what it asks could be about a call that was given up."""
+        return self._link is not None and self._link.in_doubt
 
     async def hear(self) -> bool:
         """Hear what a legacy upstream says outside of any request, until that ends; whether there could be more."""
@@ -272,7 +302,9 @@ class Upstream:
 
     async def _initialize(self) -> None:
         self._speak("")
-        asked = {"protocolVersion": LEGACY, "capabilities": {}, "clientInfo": _CLIENT}
+        # Where each caller has a session of its own, it may ask; what a client cannot answer is refused then.
+        can = (ANYTHING if self.spec.per_caller else _NOTHING).as_capabilities()
+        asked = {"protocolVersion": LEGACY, "capabilities": can, "clientInfo": _CLIENT}
         params = msgspec.json.encode(asked)
         answer = await self.link.request("initialize", params, seconds=self._pace.handshake)
         if answer.error is not None:
@@ -296,16 +328,21 @@ class Upstream:
         body = msgspec.json.encode(params)
         return b"{" + (body[1:-1] + self._envelope(b"," if len(body) > 2 else b"")) + b"}"
 
-    def _envelope(self, separator: bytes, log_level: str | None = None) -> bytes:
+    def _envelope(self, separator: bytes, log_level: str | None = None, can: Answerable = _NOTHING) -> bytes:
         """What the modern protocol wants in every request, as a member to append; nothing for legacy."""
-        return separator + _modern_meta(log_level) if self.modern else b""
+        return separator + _modern_meta(log_level, can) if self.modern else b""
 
 
 @cache
-def _modern_meta(log_level: str | None) -> bytes:
-    # The levels are a few fixed words by the time they get here, so this is kept a few times at most.
+def _modern_meta(log_level: str | None, can: Answerable) -> bytes:
+    # The levels are a few fixed words by the time they get here, so this is kept some hundred times at most.
     asked = {} if log_level is None else {f"{_META}logLevel": log_level}
-    said = {f"{_META}protocolVersion": MODERN, f"{_META}clientCapabilities": {}, f"{_META}clientInfo": _CLIENT}
+    capabilities = can.as_capabilities()
+    said = {
+        f"{_META}protocolVersion": MODERN,
+        f"{_META}clientCapabilities": capabilities,
+        f"{_META}clientInfo": _CLIENT,
+    }
     return b'"_meta":' + msgspec.json.encode({**said, **asked})
 
 

@@ -35,6 +35,12 @@ async def send_json(send: Send, status: int, body: bytes, more: Iterable[tuple[b
     await send({"type": "http.response.body", "body": body})
 
 
+async def send_accepted(send: Send) -> None:
+    """The answer to a message that wants none."""
+    await send({"type": "http.response.start", "status": 202, "headers": [(b"content-length", b"0")]})
+    await send({"type": "http.response.body", "body": b""})
+
+
 class HttpExchange:
     """One request under way. `side` is the task group that owns what has to run beside it.
 
@@ -64,14 +70,16 @@ class HttpExchange:
         self._cancelled = False
         self._gone = False
 
-    def tell(self, message: bytes) -> None:
-        """Say something before the answer."""
+    def tell(self, message: bytes) -> bool:
+        """Say something before the answer; whether there was room for it."""
         if self._unread is None:
             self._unread = asyncio.Queue()
             self._speaker = self._side.create_task(self._speak(self._unread))
-        if self._unread.qsize() < MAX_UNREAD and self._unread_bytes + len(message) <= MAX_UNREAD_BYTES:
-            self._unread_bytes += len(message)
-            self._unread.put_nowait(message)
+        if self._unread.qsize() >= MAX_UNREAD or self._unread_bytes + len(message) > MAX_UNREAD_BYTES:
+            return False
+        self._unread_bytes += len(message)
+        self._unread.put_nowait(message)
+        return True
 
     def cancel(self) -> None:
         """End the call from outside."""

@@ -24,12 +24,13 @@ from starlette.types import Receive, Scope, Send
 
 from interlock.alarms import Alarms
 from interlock.core.model import CALL_METHOD
+from interlock.core.questions import read_answerable
 from interlock.errors import Reason
 from interlock.receive import replies
-from interlock.receive.decode import Message, Notice, Request, Undecodable, decode_message
+from interlock.receive.decode import Message, Notice, Request, Response, Undecodable, decode_message
 from interlock.receive.earshot import Hearer, Opening, Voice
 from interlock.receive.edge import Edge, Refused, send_refusal
-from interlock.receive.exchange import HttpExchange, send_json
+from interlock.receive.exchange import HttpExchange, send_accepted, send_json
 from interlock.receive.identify import Callers, Principal
 from interlock.receive.lane import Context, Lane
 from interlock.receive.overhear import Tell
@@ -86,7 +87,7 @@ class Face:
     @contextlib.asynccontextmanager
     async def running(self) -> AsyncGenerator[None]:
         """The lifespan: the SDK's session manager, and the task group for what runs beside a call."""
-        async with self._rest.server.session_manager.run(), asyncio.TaskGroup() as side:
+        async with self._rest.server.session_manager.run(), asyncio.TaskGroup() as side, self._lane.parking.running():
             self._side = side
             reaper = side.create_task(self._reap())
             yield
@@ -125,6 +126,9 @@ class Face:
             return
         if isinstance(message, Notice) and message.method == "notifications/cancelled":
             _cancel(incoming.session, message)
+        if isinstance(message, Response) and incoming.session is not None and incoming.session.answered(message):
+            await send_accepted(incoming.send)
+            return
         send = self._noting(incoming, message)
         await self._sdk(_trimmed(incoming.scope), _replay(body, incoming.receive), send)
 
@@ -157,13 +161,14 @@ class Face:
         if self._sessions.are_enough(principal.name):
             raise Refused(429, "There are too many sessions of this caller. End those that are not used any more.")
         client = _client_name(message.params.get("clientInfo"))
+        can = read_answerable(message.params.get("capabilities"))
         opening = incoming.scope[OPENING_KEY] = Opening()
 
         async def noting(event: AsgiMessage) -> None:
             for name, value in event.get("headers", ()):
                 if name.lower() == b"mcp-session-id":
                     hearer = self._hearer(opening, principal)
-                    self._sessions.opened(value.decode("latin-1"), principal.name, client, hearer)
+                    self._sessions.opened(value.decode("latin-1"), principal.name, client, hearer, can)
             await send(event)
 
         return noting

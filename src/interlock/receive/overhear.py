@@ -20,8 +20,8 @@ LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "e
 """The levels of log messages, the least grave first."""
 _LEVEL_KEY = "io.modelcontextprotocol/logLevel"
 
-Tell = Callable[[bytes], None]
-"""Sends a message to the client before the answer."""
+Tell = Callable[[bytes], bool | None]
+"""Sends a message to the client before the answer; False says that it does not read fast enough."""
 
 
 class _Message(msgspec.Struct):

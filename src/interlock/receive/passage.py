@@ -29,8 +29,9 @@ from interlock.receive.pages import Pages, StaleCursor
 from interlock.receive.spelling import Found, Spelling
 
 _Handler: TypeAlias = Callable[[Request, Context, Tell], Awaitable[bytes]]
-_NOT_OURS = frozenset({"_meta", *RESERVED_ARGUMENTS})
-"""Params that end here: the envelope of the client, and what is meant for us."""
+_NOT_OURS = frozenset({"_meta", "inputResponses", "requestState", *RESERVED_ARGUMENTS})
+"""Params that end here: the envelope of the client, what is meant for us, and answers, because only calls of tools are
+asked anything."""
 _CALLERS_FAULT = frozenset({Code.BAD_REQUEST, Code.NOT_FOUND, Code.UNKNOWN_TOOL})
 _NOTHING_TO_COMPLETE = b'{"completion":{"values":[],"total":0,"hasMore":false}}'
 LEGACY_ONLY = frozenset({SUBSCRIBE, "resources/unsubscribe", "logging/setLevel"})

@@ -5,13 +5,15 @@ see the calls that our lane serves. So here it is remembered whose session it is
 used by another principal answers exactly like one that does not exist.
 """
 
+import asyncio
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from interlock.clock import Clock
 from interlock.core.model import Micros
-from interlock.receive.decode import RequestId
+from interlock.core.questions import Answerable
+from interlock.receive.decode import RequestId, Response
 from interlock.receive.earshot import Hearer
 
 MAX_SESSIONS = 1000
@@ -34,6 +36,19 @@ class Session:
     """The level of log messages that its client asked for."""
     hearer: Hearer | None = None
     """What tells its client of changes."""
+    can: Answerable = field(default_factory=Answerable)
+    """What its client can be asked."""
+    asked: dict[str, asyncio.Future[Response]] = field(default_factory=dict[str, asyncio.Future[Response]])
+    """What it was asked and has not answered, by our ids."""
+
+    def answered(self, response: Response) -> bool:
+        """Take an answer of its client; whether it is one to a question of ours."""
+        heard = self.asked.get(response.id) if isinstance(response.id, str) else None
+        if heard is None:
+            return False
+        if not heard.done():
+            heard.set_result(response)
+        return True
 
 
 class Sessions:
@@ -49,8 +64,16 @@ class Sessions:
         """Whether a principal has as many as it may have."""
         return self._of[principal] >= MAX_SESSIONS
 
-    def opened(self, session_id: str, principal: str, client: str | None, hearer: Hearer | None = None) -> None:
-        self._by_id[session_id] = Session(session_id, principal, client, self._clock.now(), hearer=hearer)
+    def opened(
+        self,
+        session_id: str,
+        principal: str,
+        client: str | None,
+        hearer: Hearer | None = None,
+        can: Answerable | None = None,
+    ) -> None:
+        now = self._clock.now()
+        self._by_id[session_id] = Session(session_id, principal, client, now, hearer=hearer, can=can or Answerable())
         self._of[principal] += 1
 
     def find(self, session_id: str, principal: str) -> Session | None:

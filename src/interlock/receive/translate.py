@@ -73,9 +73,9 @@ def sentence(reason: Reason) -> str:
     return f"{reason.text} {reason.fix}"
 
 
-def error(request_id: RequestId, code: int, reason: Reason) -> bytes:
-    """A reason as the answer to a request."""
-    said = msgspec.json.encode({"code": reason.code, "message": reason.text, "fix": reason.fix})
+def error(request_id: RequestId, code: int, reason: Reason, more: JsonObject | None = None) -> bytes:
+    """A reason as the answer to a request, with more data if the code has any of its own."""
+    said = msgspec.json.encode({**(more or {}), "code": reason.code, "message": reason.text, "fix": reason.fix})
     return replies.error_response(request_id, code, sentence(reason), said)
 
 
