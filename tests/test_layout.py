@@ -18,7 +18,10 @@ TESTED_ELSEWHERE = {
         f"errors/{each}.py": "tests/test_errors.py"
         for each in "calls codes raised reason requests surroundings".split()
     },
+    "core/policy.py": "tests/test_pipeline.py",
+    "forward/lines.py": "tests/forward/test_link_stdio_hostile.py",
     "forward/link.py": "tests/forward/test_link_stdio.py",
+    "sent.py": "tests/test_pipeline.py",
     "store/protocol.py": "tests/store/test_contract.py",
     "web/feed.py": "tests/web/test_events.py",
 }

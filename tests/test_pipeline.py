@@ -13,11 +13,12 @@ from interlock.core.canonical import argument_digest
 from interlock.core.decide import GatewayEntry, RunToolEntry
 from interlock.core.lifecycle import CallState
 from interlock.core.model import Call, Caller, Json, Scope
+from interlock.core.policy import Policy
 from interlock.core.rates import Limits
 from interlock.core.rules import Rule, RuleBook
 from interlock.core.safety import Effect, Posture, RunToolFlags
 from interlock.errors import Code
-from interlock.pipeline import Pipeline, Policy, Reply
+from interlock.pipeline import Pipeline, Reply
 from interlock.record import Origin
 from tests.forward.fleets import small
 from tests.running import Running, server_yaml, serving

@@ -32,6 +32,7 @@ from interlock.core.health import Health
 from interlock.core.intent import IntentPolicy
 from interlock.core.lifecycle import CallState
 from interlock.core.model import Json
+from interlock.core.policy import Policy
 from interlock.core.rates import Limits
 from interlock.core.rules import RuleBook
 from interlock.core.safety import SafetyClass
@@ -40,7 +41,7 @@ from interlock.forward.drift import Drift
 from interlock.forward.fleet import Fleet
 from interlock.forward.upstream import Scope as AuthScope
 from interlock.forward.upstream import UpstreamSpec
-from interlock.pipeline import Pipeline, Policy
+from interlock.pipeline import Pipeline
 from interlock.receive.catalog import Catalog, Expose
 from interlock.receive.connection import Connection
 from interlock.receive.earshot import Earshot

@@ -9,62 +9,30 @@ door. This module forwards what was allowed, records what happened, and decides 
 """
 
 import contextlib
-from dataclasses import dataclass, field, replace
 
-import msgspec
 from msgspec import Struct
 
 from interlock import errors
 from interlock.clock import Clock
 from interlock.core.canonical import argument_digest, content_hash
-from interlock.core.decide import Entry, Facts, GatewayEntry, decide
+from interlock.core.decide import Entry, Facts, decide
 from interlock.core.lifecycle import CallEvent
-from interlock.core.mirrors import mirrored
-from interlock.core.model import CALL_METHOD, Allow, Call, Caller, Deny, Ground, HoldTerms
-from interlock.core.offers import GET_PROMPT, READ, SUBSCRIBE, Offers
-from interlock.core.rates import Limits, Rates
-from interlock.core.rules import RuleBook
-from interlock.core.safety import Posture, effective_posture
+from interlock.core.model import CALL_METHOD, Allow, Call, Caller, Deny, Ground
+from interlock.core.offers import Offers
+from interlock.core.policy import Policy
+from interlock.core.rates import Rates
 from interlock.core.schemas import Schemas
 from interlock.core.toolbook import ListedTool, ToolBook, may_know, similar
 from interlock.errors import Code, Reason
 from interlock.forward.fleet import Fleet
-from interlock.forward.link import (
-    LOG_MESSAGE,
-    Answer,
-    BadMessage,
-    LinkDown,
-    LinkTimeout,
-    Listener,
-    Notification,
-    TooLong,
-)
+from interlock.forward.link import LOG_MESSAGE, Answer, Listener, Notification
 from interlock.forward.questions import Asker, RpcError
-from interlock.forward.upstream import Ask, tool_call
-from interlock.record import MAX_CONTENT, OpenRecord, Origin, Outcome, Recorder
+from interlock.forward.upstream import Ask
+from interlock.record import OpenRecord, Origin, Outcome, Recorder
+from interlock.sent import FAILURES, ask_of, failure_of, outcome_of
 from interlock.store.protocol import StoreUnavailable
 
-__all__ = ["LOG_MESSAGE", "Answer", "Notification", "Pipeline", "Policy", "Reply", "RpcError"]
-
-
-@dataclass(frozen=True, slots=True)
-class Policy:
-    """What the operator wrote, compiled: replaced as a whole when the configuration changes."""
-
-    rules: RuleBook = field(default_factory=RuleBook)
-    entry: GatewayEntry = field(default_factory=GatewayEntry)
-    hold: HoldTerms = field(default_factory=HoldTerms)
-    postures_of_workspaces: dict[str, Posture] = field(default_factory=dict[str, Posture])
-    postures_of_servers: dict[str, Posture] = field(default_factory=dict[str, Posture])
-    limits: Limits = field(default_factory=Limits)
-
-    def entry_for(self, call: Call) -> GatewayEntry:
-        """The gateway's entry under the posture that holds for this caller and this server."""
-        workspace = self.postures_of_workspaces.get(call.caller.workspace or "")
-        server = self.postures_of_servers.get(call.server)
-        if workspace is None and server is None:
-            return self.entry
-        return replace(self.entry, posture=effective_posture(self.entry.posture, workspace, server))
+__all__ = ["LOG_MESSAGE", "Answer", "Notification", "Pipeline", "Reply", "RpcError"]
 
 
 class Reply(Struct, frozen=True):
@@ -113,7 +81,7 @@ class Pipeline:
         try:
             if isinstance(verdict, Allow) and found is not None:
                 with self._rates.counting(call.caller.name, self.policy.limits, facts.now):
-                    ask = _ask_of(call, found, log_level, asker)
+                    ask = ask_of(call, found, log_level, asker)
                     return await self._forward(call, ask, found, verdict, origin, listener)
             refusal = verdict if isinstance(verdict, Deny) else Deny((errors.NO_DESK(tool=call.shown),), verdict.ground)
             return Reply(await self._recorder.refused(call, found, refusal, origin), refusal=_told(refusal, facts))
@@ -175,36 +143,17 @@ class Pipeline:
                 auth_scope=verdict.auth_scope,
                 caller=call.caller.name,
             )
-        except LinkDown as down:
-            if down.sent:
-                return await self._lost(record, call, down.why)
-            return await self._failed(
-                record, CallEvent.FAIL, errors.UPSTREAM_DOWN(server=call.server, problem=down.why)
-            )
-        except LinkTimeout:
-            seconds = self._fleet.seconds(call.server)
-            return await self._failed(
-                record, CallEvent.EXPIRE, errors.UPSTREAM_TIMEOUT(server=call.server, seconds=seconds)
-            )
-        except TooLong as long:
-            reason = errors.ANSWER_TOO_LONG(server=call.server, problem=str(long))
-            return await self._failed(record, CallEvent.LOSE, reason)
-        except BadMessage as bad:
-            return await self._lost(record, call, str(bad))
+        except FAILURES as failed:
+            event, reason = failure_of(failed, call.server, self._fleet.seconds(call.server))
+            ended = Outcome(event, error=reason.text)
+            return await self._closed(record, ended, Reply(record.id, refusal=reason))
         except BaseException:
             # Not handled, only noted: the caller went away, and what the upstream did is not known to us. What cannot
             # be noted stays open on record, and the next start calls it indeterminate.
             with contextlib.suppress(StoreUnavailable):
                 await self._recorder.outcome(record, Outcome(CallEvent.CANCEL))
             raise
-        return await self._closed(record, _outcome_of(answer), Reply(record.id, answer=answer))
-
-    async def _lost(self, record: OpenRecord, call: Call, problem: str) -> Reply:
-        """The upstream went away with the call."""
-        return await self._failed(record, CallEvent.LOSE, errors.UPSTREAM_LOST(server=call.server, problem=problem))
-
-    async def _failed(self, record: OpenRecord, event: CallEvent, reason: Reason) -> Reply:
-        return await self._closed(record, Outcome(event, error=reason.text), Reply(record.id, refusal=reason))
+        return await self._closed(record, outcome_of(answer), Reply(record.id, answer=answer))
 
     async def _closed(self, record: OpenRecord, outcome: Outcome, reply: Reply) -> Reply:
         """The reply, once the outcome is on record. Without that it is withheld: the call was sent, and nobody may
@@ -222,36 +171,3 @@ def _told(refusal: Deny, facts: Facts) -> Reason:
     if reason.code is not Code.OUT_OF_SCOPE:
         return reason
     return errors.UNKNOWN_TOOL(tool=facts.call.shown, suggestion=facts.suggestion)
-
-
-_NAMED = {READ: "uri", SUBSCRIBE: "uri", GET_PROMPT: "name"}
-"""The param that says what a method is about."""
-
-
-def _ask_of(call: Call, found: ListedTool, log_level: str | None, asker: Asker | None) -> Ask:
-    params = msgspec.json.encode(call.arguments)
-    if call.method == CALL_METHOD:
-        repeated = mirrored(found.mirrors, call.arguments) if found.mirrors else ()
-        return tool_call(call.tool, params, log_level, repeated, asker)
-    name = call.arguments.get(_NAMED.get(call.method, ""))
-    return Ask(call.method, params, name if isinstance(name, str) else None, log_level)
-
-
-class _ToolResult(msgspec.Struct):
-    """The one field of a result that the record needs."""
-
-    isError: bool = False  # noqa: N815 - the name on the wire
-
-
-_TOOL_RESULT = msgspec.json.Decoder(_ToolResult)
-
-
-def _outcome_of(answer: Answer) -> Outcome:
-    if answer.error is not None:
-        return Outcome(CallEvent.FAIL, len(answer.error.message), error=answer.error.message)
-    try:
-        failed = _TOOL_RESULT.decode(answer.result).isError
-    except msgspec.MsgspecError:
-        failed = True
-    text = answer.result[:MAX_CONTENT].decode("utf-8", "replace")
-    return Outcome(CallEvent.FAIL if failed else CallEvent.SUCCEED, len(answer.result), content=text)

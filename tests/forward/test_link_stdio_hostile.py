@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from interlock.forward import link_stdio, overlong
+from interlock.forward.lines import Lines
 from interlock.forward.link import MAX_MESSAGE, BadMessage, LinkDown, LinkTimeout, Notification, TooLong
-from interlock.forward.link_stdio import MAX_JUNK_LINE, MAX_JUNK_LINES, Lines
+from interlock.forward.link_stdio import MAX_JUNK_LINE, MAX_JUNK_LINES
 from tests.forward.children import (
     ANSWERING,
     LOOPS,

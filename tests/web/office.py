@@ -15,12 +15,13 @@ from interlock.config.tree import Settings
 from interlock.core.decide import GatewayEntry
 from interlock.core.lifecycle import CallState
 from interlock.core.model import Json
+from interlock.core.policy import Policy
 from interlock.core.safety import Posture
 from interlock.core.toolbook import Listing
 from interlock.forward.drift import Drift
 from interlock.forward.fleet import Fleet
 from interlock.forward.upstream import UpstreamSpec
-from interlock.pipeline import Pipeline, Policy
+from interlock.pipeline import Pipeline
 from interlock.receive.edge import Edge
 from interlock.receive.identify import Callers, mint
 from interlock.receive.workspaces import Workspaces

@@ -9,9 +9,9 @@ import pytest
 
 from interlock.core.canonical import argument_digest
 from interlock.core.lifecycle import CallState
+from interlock.core.policy import Policy
 from interlock.core.rules import Rule, RuleBook
 from interlock.core.safety import Effect
-from interlock.pipeline import Policy
 from tests.upstream.running import received
 from tests.web.office import HOST, Office
 from tests.web.strange import ERROR, EXACTLY, FAILED, NAMES

@@ -1,9 +1,9 @@
 """What would become of the tools of a server."""
 
 from interlock.core.decide import GatewayEntry
+from interlock.core.policy import Policy
 from interlock.core.safety import Posture
 from interlock.core.toolbook import Listing, ToolBook
-from interlock.pipeline import Policy
 from interlock.web.preview import ToolCounts, tool_counts
 
 BOOK = ToolBook().with_listing(

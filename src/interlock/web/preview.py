@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from interlock.core.canonical import argument_digest
 from interlock.core.decide import Facts, decide
 from interlock.core.model import Call, Caller, Declaration, Micros, Variant
+from interlock.core.policy import Policy
 from interlock.core.toolbook import ListedTool
-from interlock.pipeline import Policy
 
 _ANYBODY = "anybody"
 

@@ -1,0 +1,71 @@
+"""A call in the words of its upstream, and what came of it in ours.
+
+The pipeline says when something is sent and recorded; what exactly is sent, and what to call each way in which it can
+end, stands here. Nothing here waits, writes or decides.
+"""
+
+import msgspec
+
+from interlock import errors
+from interlock.core.lifecycle import CallEvent
+from interlock.core.mirrors import mirrored
+from interlock.core.model import CALL_METHOD, Call
+from interlock.core.offers import GET_PROMPT, READ, SUBSCRIBE
+from interlock.core.toolbook import ListedTool
+from interlock.errors import Reason
+from interlock.forward.link import Answer, BadMessage, LinkDown, LinkTimeout, TooLong
+from interlock.forward.questions import Asker
+from interlock.forward.upstream import Ask, tool_call
+from interlock.record import MAX_CONTENT, Outcome
+
+FAILURES = (LinkDown, LinkTimeout, TooLong, BadMessage)
+"""What keeps a call from getting its answer."""
+
+_NAMED = {READ: "uri", SUBSCRIBE: "uri", GET_PROMPT: "name"}
+"""The param that says what a method is about."""
+
+
+def ask_of(call: Call, found: ListedTool, log_level: str | None, asker: Asker | None) -> Ask:
+    """What an upstream is asked for a call."""
+    params = msgspec.json.encode(call.arguments)
+    if call.method == CALL_METHOD:
+        repeated = mirrored(found.mirrors, call.arguments) if found.mirrors else ()
+        return tool_call(call.tool, params, log_level, repeated, asker)
+    name = call.arguments.get(_NAMED.get(call.method, ""))
+    return Ask(call.method, params, name if isinstance(name, str) else None, log_level)
+
+
+def failure_of(failed: Exception, server: str, seconds: float) -> tuple[CallEvent, Reason]:
+    """What to call it when a call did not get its answer. Once something was sent, nobody knows what it did."""
+    match failed:
+        case LinkDown(sent=False):
+            return CallEvent.FAIL, errors.UPSTREAM_DOWN(server=server, problem=failed.why)
+        case LinkTimeout():
+            return CallEvent.EXPIRE, errors.UPSTREAM_TIMEOUT(server=server, seconds=seconds)
+        case TooLong():
+            return CallEvent.LOSE, errors.ANSWER_TOO_LONG(server=server, problem=str(failed))
+        case LinkDown():
+            return CallEvent.LOSE, errors.UPSTREAM_LOST(server=server, problem=failed.why)
+        case _:
+            return CallEvent.LOSE, errors.UPSTREAM_LOST(server=server, problem=str(failed))
+
+
+class _ToolResult(msgspec.Struct):
+    """The one field of a result that the record needs."""
+
+    isError: bool = False  # noqa: N815 - the name on the wire
+
+
+_TOOL_RESULT = msgspec.json.Decoder(_ToolResult)
+
+
+def outcome_of(answer: Answer) -> Outcome:
+    """How a call ended that got its answer."""
+    if answer.error is not None:
+        return Outcome(CallEvent.FAIL, len(answer.error.message), error=answer.error.message)
+    try:
+        failed = _TOOL_RESULT.decode(answer.result).isError
+    except msgspec.MsgspecError:
+        failed = True
+    text = answer.result[:MAX_CONTENT].decode("utf-8", "replace")
+    return Outcome(CallEvent.FAIL if failed else CallEvent.SUCCEED, len(answer.result), content=text)
