@@ -15,7 +15,6 @@ INVARIANT: every request ends: with its own answer, at its deadline, or with the
 import asyncio
 import itertools
 import secrets
-from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -39,6 +38,7 @@ from interlock.forward.envelope import (
     with_progress_token,
     withdrawn,
 )
+from interlock.forward.lines import Lines
 from interlock.forward.link import (
     MAX_MESSAGE,
     Answer,
@@ -53,7 +53,6 @@ from interlock.forward.link import (
     TooLong,
     nobody,
 )
-from interlock.forward.overlong import Overlong
 from interlock.forward.questions import NOT_IN_ONE_CALL, Inquiries
 from interlock.forward.reaper import Reaper
 
@@ -72,58 +71,6 @@ ten times what taking it costs, so that a flood gets a tenth of the loop; it is 
 
 _NEVER_CANCELLED = "initialize"
 """The protocol forbids to cancel it."""
-
-
-class Lines:
-    """Cuts what comes in into lines. Of a line that is too long, only the id of the request that it answers is kept."""
-
-    def __init__(self) -> None:
-        self._whole: deque[bytes] = deque()
-        self._rest = bytearray()
-        self.passing: Overlong | None = None
-        """The line that was begun, if it is too long and is being passed over."""
-
-    def feed(self, piece: bytes) -> bytes | None:
-        """Take in a piece; the id of a request whose answer turned out to be too long. Raises BadMessage."""
-        first, *others = piece.split(b"\n")
-        # Only the line that was begun earlier can be too long: a piece is far smaller than a message may be.
-        if self.passing is not None or len(self._rest) + len(first) > MAX_MESSAGE:
-            return self._pass(first, others)
-        if not others:
-            self._rest += first
-            return None
-        if self._rest:
-            self._rest += first
-            first = bytes(self._rest)
-        self._whole.append(first)
-        self._begin(others)
-        return None
-
-    def _begin(self, others: list[bytes]) -> None:
-        """Take in what follows a line: other whole ones, and one that is begun."""
-        self._rest = bytearray(others.pop())
-        self._whole.extend(others)
-
-    def _pass(self, first: bytes, others: list[bytes]) -> bytes | None:
-        """Pass over more of a line that is too long; the id, in the moment in which it becomes known."""
-        overlong, known = self.passing, self.passing is not None and self.passing.id is not None
-        if overlong is None:
-            self.passing = overlong = Overlong(self._rest)
-            self._rest = bytearray()
-        overlong.go_on(first)
-        if others:
-            overlong.end()
-            self.passing = None
-            self._begin(others)
-        return None if known else overlong.id
-
-    def next(self) -> bytes | None:
-        """The next whole line, without its end."""
-        return self._whole.popleft() if self._whole else None
-
-    def __bool__(self) -> bool:
-        """Whether there is a whole line."""
-        return bool(self._whole)
 
 
 _Outcome: TypeAlias = Answer | Callable[[], Exception]
