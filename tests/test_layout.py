@@ -19,7 +19,6 @@ TESTED_ELSEWHERE = {
         for each in "calls codes raised reason requests surroundings".split()
     },
     "core/policy.py": "tests/test_pipeline.py",
-    "forward/lines.py": "tests/forward/test_link_stdio_hostile.py",
     "forward/link.py": "tests/forward/test_link_stdio.py",
     "sent.py": "tests/test_pipeline.py",
     "store/protocol.py": "tests/store/test_contract.py",

@@ -504,7 +504,6 @@ async def test_a_state_is_good_for_its_own_call_only_and_once(
             "altered": await client.call(sure, {**given, "requestState": _altered(state)}),
             "made up": await client.call(sure, {**given, "requestState": secrets.token_urlsafe(56)}),
             "no text": await client.call(sure, {**given, "requestState": {"a": 1}}),
-            "none": await client.call(sure, {"inputResponses": given["inputResponses"]}),
         }
         before = stage.sends()
         passed = await client.call(sure, given)
@@ -521,6 +520,14 @@ async def test_a_state_is_good_for_its_own_call_only_and_once(
 
 def _altered(state: str) -> str:
     return ("B" if state[0] == "A" else "A") + state[1:]
+
+
+async def test_answers_to_what_was_not_asked_are_passed_over(tmp_path: Path, http: httpx2.AsyncClient) -> None:
+    async with asking(tmp_path, "modern") as stage:
+        asked = await Modern(http, stage.running).call({}, {"inputResponses": {"q0": {"action": "accept"}}})
+
+    assert asked["result"]["resultType"] == "input_required"
+    assert b"inputResponses" not in b"".join(each.raw for each in received(stage.log))
 
 
 async def test_an_answer_that_is_none_is_refused_and_the_call_goes_on_waiting(

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from interlock.forward import link_stdio, overlong
-from interlock.forward.lines import Lines
 from interlock.forward.link import MAX_MESSAGE, BadMessage, LinkDown, LinkTimeout, Notification, TooLong
 from interlock.forward.link_stdio import MAX_JUNK_LINE, MAX_JUNK_LINES
 from tests.forward.children import (
@@ -261,16 +260,6 @@ async def test_a_line_without_end_does_not_fill_the_memory(tmp_path: Path) -> No
         assert await called(good, "echo")
 
     assert memory.growth() < 32
-
-
-def test_lines_are_cut_wherever_the_pieces_end() -> None:
-    text = b"one\n\ntwo\r\nthree\nfour"
-    for size in range(1, len(text) + 1):
-        lines = Lines()
-        for start in range(0, len(text), size):
-            lines.feed(text[start : start + size])
-
-        assert [lines.next() for _ in range(5)] == [b"one", b"", b"two\r", b"three", None]
 
 
 # Floods ---------------------------------------------------------------------------------------------------------

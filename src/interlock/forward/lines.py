@@ -1,7 +1,7 @@
-"""What a process writes, cut into lines.
+"""What a process writes, cut into lines, however it comes in pieces.
 
-A line has a greatest length, and a process can write anything: what is kept of a line that goes on beyond that is only
-whom it concerns. What a line says is not looked at here.
+A line has a longest length, and it is refused before it is whole when it is longer; this module never keeps more than
+that. It does not look into a line, but for the id in the beginning of one that is passed over.
 """
 
 from collections import deque

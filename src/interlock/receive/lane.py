@@ -148,8 +148,8 @@ def _answer(request: Request, reply: Reply, call: Call, context: Context) -> byt
 
 
 def _goes_on(request: Request) -> bool:
-    """Whether a request is meant to go on with a call that waits."""
-    return "requestState" in request.params or "inputResponses" in request.params
+    """Whether a request is meant to go on with a call that waits. Answers to what nobody asked are passed over."""
+    return "requestState" in request.params
 
 
 def _declared(request: Request) -> Answerable:
