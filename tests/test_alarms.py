@@ -161,3 +161,12 @@ async def test_there_is_no_deadline_without_a_task() -> None:
     await asyncio.sleep(0)
 
     assert problems == ["a deadline needs a task"]
+
+
+async def test_a_timer_does_not_run_for_alarms_that_were_taken_back() -> None:
+    loop, alarms = asyncio.get_running_loop(), Alarms()
+    alarms.set(3600, list[str]().clear).cancel()
+    before = loop.time()
+    await asyncio.sleep(3 * TICK)
+
+    assert alarms.rests, f"the timer still runs {loop.time() - before:.3f} s later"

@@ -41,6 +41,11 @@ class Alarms:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._timer: asyncio.TimerHandle | None = None
 
+    @property
+    def rests(self) -> bool:
+        """Whether there is nothing to look after, so that an idle process sleeps."""
+        return self._timer is None
+
     def set(self, seconds: float, ring: Callable[[], None]) -> Alarm:
         """Ring after so many seconds, up to a tick later."""
         loop = asyncio.get_running_loop()
@@ -59,6 +64,8 @@ class Alarms:
         due = self._due.get(tick)
         if due is not None:
             due.pop(alarm, None)
+            if not due:  # else the timer would not rest before its time
+                del self._due[tick]
 
     def deadline(self, seconds: float | None) -> "Deadline":
         """A block that must be left within so many seconds, or before it is expired; else it ends in TimeoutError."""
@@ -67,7 +74,6 @@ class Alarms:
     def _look(self, loop: asyncio.AbstractEventLoop) -> None:
         seen, self._seen = self._seen, int(loop.time() / TICK)
         rings = [alarm for tick in range(seen + 1, self._seen + 1) for alarm in self._due.pop(tick, ())]
-        # Nobody left to look after: the timer rests, so that an idle process sleeps.
         self._timer = loop.call_later(TICK, self._look, loop) if self._due else None
         for alarm in rings:
             alarm.ring()
