@@ -8,7 +8,11 @@ from typing import Any
 
 from interlock.app import Gateway, listening, running_gateway
 from interlock.cli.gateway import bind
+from interlock.clock import SystemClock
 from interlock.config.load import Config, load, with_listen
+from interlock.receive.parked import Parking
+from interlock.receive.sealed import Seal
+from interlock.receive.turns import Turns
 from interlock.store.folder import DataFolder
 from interlock.store.protocol import Activity, ActivityFilter, ActivityType
 
@@ -31,6 +35,11 @@ class Running:
         calls = (ActivityType.TOOL_CALL, ActivityType.POLICY_DECISION)
         page = await self.gateway.store.list_activities(ActivityFilter(types=calls, limit=500))
         return list(reversed(page.items))
+
+
+def turns_of(gateway: Gateway) -> Turns:
+    """What takes calls along the path of a gateway, beside those that it serves itself."""
+    return Turns(gateway.pipeline, Parking(Seal(SystemClock())))
 
 
 def config_of(folder: Path, text: str = "") -> Config:

@@ -55,6 +55,7 @@ from interlock.receive.passage import Passage
 from interlock.receive.sealed import Seal
 from interlock.receive.server import Rest
 from interlock.receive.sessions import Sessions
+from interlock.receive.turns import Turns
 from interlock.receive.workspaces import Workspaces
 from interlock.record import Recorder, RecordWait, config_change, token_change
 from interlock.store.folder import DataFolder, Hold
@@ -272,13 +273,14 @@ async def _assemble(
     recorder.on_end = metrics.seen
     pipeline = Pipeline(fleet, recorder, clock, policy_of(config))
     catalog = Catalog(Expose(settings.expose), settings.namespacing)
-    lane = Lane(pipeline, catalog, Parking(Seal(clock)))
+    turns = Turns(pipeline, Parking(Seal(clock)))
+    lane = Lane(pipeline, catalog, turns)
     earshot = Earshot(tools=catalog.expose is not Expose.SEARCH)
     fleet.on_change, fleet.on_offer, fleet.on_updated = earshot.tools_changed, earshot.offer_changed, earshot.updated
     callers = Callers(clock, allow_local=settings.listen.host in LOOPBACK)
     callers.replace(await store.list_tokens())
     edge = Edge(own_hosts(settings.listen.host, settings.listen.port), max_body=settings.limits.body)
-    rest = Rest(lane, Passage(pipeline, catalog, earshot), metrics.stray_call)
+    rest = Rest(lane, Passage(pipeline, catalog, earshot, turns), metrics.stray_call)
     face = Face(edge, callers, sessions, lane, rest, workspaces)
     parts = Parts(store, pipeline, callers, clock, edge, fleet, metrics, workspaces, shown, drift, feed, roster)
     return Gateway(face, pipeline, fleet, store, callers, edge, parts, hidden)

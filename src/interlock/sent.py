@@ -32,7 +32,7 @@ def ask_of(call: Call, found: ListedTool, log_level: str | None, asker: Asker | 
         repeated = mirrored(found.mirrors, call.arguments) if found.mirrors else ()
         return tool_call(call.tool, params, log_level, repeated, asker)
     name = call.arguments.get(_NAMED.get(call.method, ""))
-    return Ask(call.method, params, name if isinstance(name, str) else None, log_level)
+    return Ask(call.method, params, name if isinstance(name, str) else None, log_level, asker=asker)
 
 
 def failure_of(failed: Exception, server: str, seconds: float) -> tuple[CallEvent, Reason]:

@@ -1,7 +1,7 @@
 """What the conformance suites find although we know it, each with its reason.
 
-An entry is `scenario:check`. It has to be found: what went well must be taken out. The scenarios in which the protocol
-of the suite is that of the server have no entry but two about questions, and none may be added to hide a defect.
+An entry is `scenario:check`. It has to be found: what went well must be taken out. Where the protocol of the suite
+is that of the server there is none, and none may be added.
 """
 
 from collections.abc import Mapping
@@ -30,20 +30,12 @@ NO_BRIDGE_CAN: Mapping[Leg, Mapping[str, str]] = {
 
 # What the gateway does not do -----------------------------------------------------------------------------------
 
-_ONLY_TOOLS = "only calls of tools are asked about, not prompts and resources"
 _SAID_ONCE = (
     "a legacy server is told once, for all clients of a caller, that they can be asked; what this one cannot answer is"
     " refused when it is asked, and this tool does not ask"
 )
 NOT_DONE: Mapping[Leg, Mapping[str, str]] = {
-    (MODERN, "modern"): {
-        "input-required-result-non-tool-request:sep-2322-non-tool-incomplete": _ONLY_TOOLS,
-        "input-required-result-ignore-extra-params:sep-2322-ignore-unexpected-params": (
-            "the suite answers before it was asked, and an answer is passed on only to what was asked"
-        ),
-    },
     (MODERN, "legacy"): {
-        "input-required-result-non-tool-request:sep-2322-non-tool-incomplete": _ONLY_TOOLS,
         "server-stateless:sep-2575-server-rejects-undeclared-capability": _SAID_ONCE,
         "server-stateless:sep-2575-missing-capability-http-400": _SAID_ONCE,
         "server-stateless:sep-2575-http-server-no-independent-requests-on-stream": (

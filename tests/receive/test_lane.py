@@ -9,9 +9,10 @@ import pytest
 from interlock.core.model import Caller
 from interlock.receive.catalog import Catalog, Expose
 from interlock.receive.decode import Request
-from interlock.receive.lane import Context, Lane
+from interlock.receive.lane import Lane
+from interlock.receive.turns import Context
 from interlock.record import Origin
-from tests.running import serving
+from tests.running import serving, turns_of
 
 CONTEXT = Context(Caller("agent"), modern=False, origin=Origin("test"))
 
@@ -19,7 +20,7 @@ CONTEXT = Context(Caller("agent"), modern=False, origin=Origin("test"))
 async def answered(folder: Path, params: dict[str, Any]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     heard: list[dict[str, Any]] = []
     async with serving(folder) as running:
-        lane = Lane(running.gateway.pipeline, Catalog(Expose.BOTH))
+        lane = Lane(running.gateway.pipeline, Catalog(Expose.BOTH), turns_of(running.gateway))
         answer = await lane.serve(
             Request(7, "tools/call", params), CONTEXT, lambda message: heard.append(json.loads(message))
         )

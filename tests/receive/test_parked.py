@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from interlock.core.canonical import argument_digest
-from interlock.core.model import Call, Caller
+from interlock.core.model import Call, Caller, JsonObject
 from interlock.core.questions import Answerable, Question
 from interlock.pipeline import Answer, Notification, Reply
 from interlock.receive import parked as module
@@ -37,8 +37,8 @@ async def parking() -> AsyncGenerator[Parking]:
         yield lot
 
 
-def begin(parking: Parking, run: Callable[[ParkedCall], Any]) -> ParkedCall:
-    return parking.begin(CALL, Account(Answerable(form=True, roots=True), "up"), run)
+def begin(parking: Parking, run: Callable[[ParkedCall], Any], early: JsonObject | None = None) -> ParkedCall:
+    return parking.begin(CALL, Account(Answerable(form=True, roots=True), "up"), run, early or {})
 
 
 def answering(state: str, answers: Any = None) -> Request:
@@ -80,6 +80,31 @@ async def test_a_call_goes_on_with_the_answer(parking: Parking) -> None:
         "inputRequests": {"q": {"method": FORM.method, "params": FORM.params}},
         "requestState": asked.state,
     }
+
+
+async def test_an_answer_that_came_before_the_question_is_taken_if_it_is_one(parking: Parking) -> None:
+    reply = await parking.outcome(begin(parking, asks_once, {"q": YES, "other": 1}), None)
+
+    assert reply == Reply("id", Answer(json.dumps(YES, separators=(",", ":")).encode()))
+
+
+@pytest.mark.parametrize("early", [{"other": YES}, {"q": 7}, {"q": {"action": "perhaps"}}])
+async def test_an_answer_that_came_before_the_question_and_is_none_is_passed_over(
+    parking: Parking, early: JsonObject
+) -> None:
+    asked = await required(parking, begin(parking, asks_once, early))
+
+    assert asked.questions == {"q": FORM}
+
+
+async def test_an_answer_that_came_before_the_question_is_good_for_the_first_one_only(parking: Parking) -> None:
+    async def asks_twice(parked: ParkedCall) -> Reply:
+        await parked.ask({"q": FORM})
+        return await asks_once(parked)
+
+    asked = await required(parking, begin(parking, asks_twice, {"q": YES}))
+
+    assert asked.questions == {"q": FORM}
 
 
 async def test_rounds_follow_one_another_each_with_a_state_of_its_own(parking: Parking) -> None:

@@ -11,13 +11,13 @@ from interlock.core.model import Caller
 from interlock.receive.catalog import Catalog
 from interlock.receive.decode import Request
 from interlock.receive.earshot import MAX_WATCHED, Earshot, Hearer
-from interlock.receive.lane import Context
 from interlock.receive.passage import LEGACY_ONLY, Passage
 from interlock.receive.sessions import Session
+from interlock.receive.turns import Context
 from interlock.record import Origin
 from tests.forward.children import python
 from tests.forward.fleets import SERVER
-from tests.running import Running, server_yaml, serving
+from tests.running import Running, server_yaml, serving, turns_of
 from tests.upstream.running import received, stdio_argv
 
 README = "up+note:///readme"
@@ -36,7 +36,7 @@ async def running(tmp_path: Path, log: Path) -> AsyncGenerator[Running]:
 
 
 def passage_of(running: Running) -> Passage:
-    return Passage(running.gateway.pipeline, Catalog(), Earshot(tools=True))
+    return Passage(running.gateway.pipeline, Catalog(), Earshot(tools=True), turns_of(running.gateway))
 
 
 def in_session() -> Context:

@@ -15,7 +15,7 @@ from interlock.receive.earshot import Earshot
 from interlock.receive.lane import Lane
 from interlock.receive.passage import Passage
 from interlock.receive.server import CALLER_KEY, LOCAL_CALLER, Rest, caller_of
-from tests.running import serving
+from tests.running import serving, turns_of
 
 
 class _Request:
@@ -32,9 +32,9 @@ def context(caller: object, method: str = "", params: dict[str, Any] | None = No
 
 
 def rest_of(gateway: Gateway, expose: Expose, strays: list[int]) -> Rest:
-    catalog = Catalog(expose)
-    passage = Passage(gateway.pipeline, catalog, Earshot(tools=True))
-    return Rest(Lane(gateway.pipeline, catalog), passage, lambda: strays.append(1))
+    catalog, turns = Catalog(expose), turns_of(gateway)
+    passage = Passage(gateway.pipeline, catalog, Earshot(tools=True), turns)
+    return Rest(Lane(gateway.pipeline, catalog, turns), passage, lambda: strays.append(1))
 
 
 async def stray(rest: Rest, about: ServerRequestContext[Any]) -> dict[str, Any]:

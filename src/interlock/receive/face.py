@@ -32,10 +32,11 @@ from interlock.receive.earshot import Hearer, Opening, Voice
 from interlock.receive.edge import Edge, Refused, send_refusal
 from interlock.receive.exchange import HttpExchange, send_accepted, send_json
 from interlock.receive.identify import Callers, Principal
-from interlock.receive.lane import Context, Lane
+from interlock.receive.lane import Lane
 from interlock.receive.overhear import Tell
 from interlock.receive.server import CALLER_KEY, OPENING_KEY, Rest
 from interlock.receive.sessions import Session, Sessions
+from interlock.receive.turns import Context
 from interlock.receive.workspaces import Workspaces
 from interlock.record import Origin
 
@@ -87,7 +88,8 @@ class Face:
     @contextlib.asynccontextmanager
     async def running(self) -> AsyncGenerator[None]:
         """The lifespan: the SDK's session manager, and the task group for what runs beside a call."""
-        async with self._rest.server.session_manager.run(), asyncio.TaskGroup() as side, self._lane.parking.running():
+        sdk, waiting = self._rest.server.session_manager.run(), self._lane.turns.parking.running()
+        async with sdk, asyncio.TaskGroup() as side, waiting:
             self._side = side
             reaper = side.create_task(self._reap())
             yield

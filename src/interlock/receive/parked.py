@@ -59,7 +59,7 @@ class BadAnswer(Exception):
 class ParkedCall:
     """One call of a modern client. It is the asker of its own call."""
 
-    def __init__(self, lot: "Parking", call: Call, account: Account) -> None:
+    def __init__(self, lot: "Parking", call: Call, account: Account, early: JsonObject) -> None:
         self.call = call
         self.account = account
         self.listener: Listener | None = None
@@ -70,6 +70,8 @@ class ParkedCall:
         self.questions: Mapping[str, Question] = {}
         """What its client has to answer."""
         self._lot = lot
+        self._early: JsonObject = early
+        """Answers that its client gave before it was asked. They are for the first questions, if they fit."""
         self._turn = asyncio.Lock()
         self._news = asyncio.Event()
         self._answers: asyncio.Future[Mapping[str, Answer]] | None = None
@@ -94,6 +96,10 @@ class ParkedCall:
         refusals = self.account.refusals(questions)
         if refusals is not None:
             return refusals
+        early, self._early = self._early, {}
+        if questions.keys() <= early.keys():
+            with contextlib.suppress(Unfit):
+                return {key: answer_of(each, early[key]) for key, each in questions.items()}
         async with self._turn:
             if not self._lot.has_room(self.call.caller.name):
                 self.account.problem = Problem(REFUSED, errors.TOO_MANY_PARKED(limit=MAX_WAITING), {})
@@ -192,10 +198,10 @@ class Parking:
     def has_room(self, caller: str) -> bool:
         return sum(each.call.call.caller.name == caller for each in self._waiting.values()) < MAX_WAITING
 
-    def begin(self, call: Call, account: Account, run: Run) -> ParkedCall:
-        """Begin a call."""
+    def begin(self, call: Call, account: Account, run: Run, early: JsonObject) -> ParkedCall:
+        """Begin a call. `early` is what its client answers before it is asked."""
         assert self._group is not None  # noqa: S101 - nobody is served before that
-        parked = ParkedCall(self, call, account)
+        parked = ParkedCall(self, call, account, early)
         self._calls.add(parked)
         parked.task = self._group.create_task(parked.run(run))
         parked.task.add_done_callback(lambda _: self._calls.discard(parked))

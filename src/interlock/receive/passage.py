@@ -23,15 +23,16 @@ from interlock.receive import replies, rewrite, translate
 from interlock.receive.catalog import Catalog
 from interlock.receive.decode import Request
 from interlock.receive.earshot import MAX_WATCHED, Earshot, Hearer
-from interlock.receive.lane import Context
-from interlock.receive.overhear import Tell, level_of, wanted_of
+from interlock.receive.overhear import Tell, level_of
 from interlock.receive.pages import Pages, StaleCursor
 from interlock.receive.spelling import Found, Spelling
+from interlock.receive.turns import Context, Instead, Turns
 
 _Handler: TypeAlias = Callable[[Request, Context, Tell], Awaitable[bytes]]
 _NOT_OURS = frozenset({"_meta", "inputResponses", "requestState", *RESERVED_ARGUMENTS})
-"""Params that end here: the envelope of the client, what is meant for us, and answers, because only calls of tools are
-asked anything."""
+"""Params that end here: the envelope of the client, and what is meant for us, answers to questions among it."""
+_ASKS = frozenset({READ, GET_PROMPT})
+"""Methods about which a server may ask something."""
 _CALLERS_FAULT = frozenset({Code.BAD_REQUEST, Code.NOT_FOUND, Code.UNKNOWN_TOOL})
 _NOTHING_TO_COMPLETE = b'{"completion":{"values":[],"total":0,"hasMore":false}}'
 LEGACY_ONLY = frozenset({SUBSCRIBE, "resources/unsubscribe", "logging/setLevel"})
@@ -49,8 +50,9 @@ class Refused(Exception):
 class Passage:
     """Serves the methods in `methods`."""
 
-    def __init__(self, pipeline: Pipeline, catalog: Catalog, earshot: Earshot) -> None:
+    def __init__(self, pipeline: Pipeline, catalog: Catalog, earshot: Earshot, turns: Turns) -> None:
         self._pipeline = pipeline
+        self._turns = turns
         self._catalog = catalog
         self._spelling = Spelling(catalog.namespacing)
         self._pages = Pages()
@@ -79,6 +81,8 @@ class Passage:
         """The JSON-RPC answer to one request."""
         try:
             return await self._handlers[request.method](request, context, tell)
+        except Instead as other:
+            return other.answer
         except Refused as refused:
             code = translate.INVALID_PARAMS if refused.reason.code in _CALLERS_FAULT else translate.REFUSED
             return translate.error(request.id, code, refused.reason)
@@ -167,9 +171,9 @@ class Passage:
     async def _run(
         self, request: Request, context: Context, tell: Tell, found: Found, sent: Mapping[str, Json]
     ) -> Reply:
-        heard = wanted_of(request.params, tell, context.log_level, modern=context.modern)
         call = Call(context.caller, found.server, request.method, sent, argument_digest(sent), method=request.method)
-        return await self._pipeline.run(call, context.origin, listener=heard.listener, log_level=heard.level)
+        run = self._turns.run if request.method in _ASKS else self._turns.run_unasked
+        return await run(request, call, context, tell)
 
     # Subscriptions ----------------------------------------------------------------------------------------------
 

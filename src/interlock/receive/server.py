@@ -22,8 +22,9 @@ from interlock.core.model import CALL_METHOD, Caller
 from interlock.receive.catalog import Expose
 from interlock.receive.decode import Request
 from interlock.receive.earshot import Earshot, Hearer, Opening
-from interlock.receive.lane import Context, Lane
+from interlock.receive.lane import Lane
 from interlock.receive.passage import Passage, Refused
+from interlock.receive.turns import Context
 from interlock.record import Origin
 
 CALLER_KEY = "interlock.caller"
