@@ -170,3 +170,14 @@ async def test_a_timer_does_not_run_for_alarms_that_were_taken_back() -> None:
     await asyncio.sleep(3 * TICK)
 
     assert alarms.rests, f"the timer still runs {loop.time() - before:.3f} s later"
+
+
+async def test_an_alarm_that_fails_does_not_silence_the_others() -> None:
+    loop, alarms, told = asyncio.get_running_loop(), Alarms(), list[str]()
+    loop.set_exception_handler(lambda loop, context: told.append(repr(context["exception"])))
+    alarms.set(0.0, [].pop)
+
+    async with asyncio.timeout(10):
+        await rung(alarms, 0.0)
+
+    assert told == ["IndexError('pop from empty list')"]

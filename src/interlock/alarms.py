@@ -76,7 +76,10 @@ class Alarms:
         rings = [alarm for tick in range(seen + 1, self._seen + 1) for alarm in self._due.pop(tick, ())]
         self._timer = loop.call_later(TICK, self._look, loop) if self._due else None
         for alarm in rings:
-            alarm.ring()
+            try:
+                alarm.ring()
+            except Exception as problem:  # told as the loop tells of its own timers: the other alarms ring all the same
+                loop.call_exception_handler({"message": "An alarm failed.", "exception": problem})
 
 
 class Deadline:
