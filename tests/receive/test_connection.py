@@ -88,6 +88,19 @@ async def test_a_second_head_that_does_not_come_ends_the_connection(
     assert await client.is_let_go()
 
 
+@pytest.mark.usefixtures("in_a_hurry")
+@pytest.mark.parametrize(("before", "behind"), [(b"", b"\r\n"), (b"Content-Length: 9\r\n", b"x")])
+async def test_what_comes_behind_an_answer_and_is_no_head_ends_the_connection(
+    client: Client, before: bytes, behind: bytes
+) -> None:
+    await client.connect()
+    client.send(client.whole[:-2] + before + b"\r\n")
+    await client.answer()
+    client.send(behind)
+
+    assert await client.is_let_go()
+
+
 async def test_a_head_that_never_ends_ends_the_connection(client: Client) -> None:
     await client.connect()
     client.send(b"GET /livez HTTP/1.1\r\n" + b"X-More: 1\r\n" * 8_000)

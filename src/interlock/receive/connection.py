@@ -41,6 +41,8 @@ class Connection(HttpToolsProtocol):
     def data_received(self, data: bytes) -> None:
         waiting, self._further = self._waiting, False
         super().data_received(data)
+        if self._waiting is None and self.cycle.response_complete:
+            self._expect()  # uvicorn takes anything for the next request, and lets it take its time
         # A head that begins in here has perhaps a long body of another request before it, and counts from what follows.
         if self._waiting is waiting and not self._further:
             self._head += len(data)
