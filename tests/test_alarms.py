@@ -1,4 +1,4 @@
-"""Alarms ring once, late by a tick at most, and never when they were taken back."""
+"""Alarms ring once, late by two ticks at most, and never when they were taken back."""
 
 import asyncio
 
@@ -24,6 +24,11 @@ async def rung(alarms: Alarms, seconds: float) -> float:
 @pytest.mark.parametrize("seconds", [0.0, TICK / 2, TICK, 3 * TICK])
 async def test_an_alarm_never_rings_early(seconds: float) -> None:
     assert await rung(Alarms(), seconds) >= seconds
+
+
+async def test_an_alarm_for_a_time_that_has_passed_rings() -> None:
+    async with asyncio.timeout(10):
+        await rung(Alarms(), -1.0)
 
 
 async def test_an_alarm_that_is_set_after_a_rest_rings() -> None:
