@@ -1,4 +1,4 @@
-"""Alarms ring once, late by a tick at most, and never when they were taken back."""
+"""Alarms ring once, late by two ticks at most, and never when they were taken back."""
 
 import asyncio
 
@@ -24,6 +24,11 @@ async def rung(alarms: Alarms, seconds: float) -> float:
 @pytest.mark.parametrize("seconds", [0.0, TICK / 2, TICK, 3 * TICK])
 async def test_an_alarm_never_rings_early(seconds: float) -> None:
     assert await rung(Alarms(), seconds) >= seconds
+
+
+async def test_an_alarm_for_a_time_that_has_passed_rings() -> None:
+    async with asyncio.timeout(10):
+        await rung(Alarms(), -1.0)
 
 
 async def test_an_alarm_that_is_set_after_a_rest_rings() -> None:
@@ -170,3 +175,14 @@ async def test_a_timer_does_not_run_for_alarms_that_were_taken_back() -> None:
     await asyncio.sleep(3 * TICK)
 
     assert alarms.rests, f"the timer still runs {loop.time() - before:.3f} s later"
+
+
+async def test_an_alarm_that_fails_does_not_silence_the_others() -> None:
+    loop, alarms, told = asyncio.get_running_loop(), Alarms(), list[str]()
+    loop.set_exception_handler(lambda loop, context: told.append(repr(context["exception"])))
+    alarms.set(0.0, [].pop)
+
+    async with asyncio.timeout(10):
+        await rung(alarms, 0.0)
+
+    assert told == ["IndexError('pop from empty list')"]

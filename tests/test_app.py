@@ -12,6 +12,7 @@ from interlock.core.intent import IntentMode
 from interlock.core.lifecycle import CallState
 from interlock.core.safety import Posture, SafetyClass
 from interlock.forward.upstream import Scope, UpstreamSpec
+from interlock.record import config_change
 from interlock.store.protocol import Activity, ActivityFilter, ActivityType
 from interlock.store.sqlite import SqliteStore
 from tests.fakes import FakeClock
@@ -155,3 +156,19 @@ async def test_a_secret_that_a_server_echoes_is_not_kept(tmp_path: Path, monkeyp
         (activity,) = await running.activities()
 
     assert "sesame" not in str(activity.body)
+
+
+async def test_what_the_operator_does_is_in_the_log_behind_the_reads_that_ended_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("interlock.record.GATHER_SECONDS", 3600)
+    text = "expose: direct\noverrides: {'up:echo': read-only}\nservers:\n"
+    async with serving(tmp_path, text + server_yaml("up", stdio_argv(tmp_path / "up.log"))) as running:
+        store = running.gateway.store
+        begun = await store.log_end()
+        async with Client(running.url, mode="2026-07-28") as client:
+            await client.call_tool("up__echo", {"text": "x"})
+        await store.write([config_change((), 1)])
+        kinds = [entry.kind for entry in await store.log_entries(begun, 10)]
+
+    assert kinds == ["tool_call", "config_change"]

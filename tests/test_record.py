@@ -31,7 +31,17 @@ from interlock.core.model import (
 )
 from interlock.core.toolbook import ListedTool, Listing, ToolBook
 from interlock.errors import Reason
-from interlock.record import MAX_ARGUMENTS, MAX_CONTENT, MAX_LABEL, MOST_GATHERED, Origin, Outcome, Recorder, RecordWait
+from interlock.record import (
+    MAX_ARGUMENTS,
+    MAX_CONTENT,
+    MAX_LABEL,
+    MOST_CHARACTERS,
+    MOST_GATHERED,
+    Origin,
+    Outcome,
+    Recorder,
+    RecordWait,
+)
 from interlock.store.protocol import Activity, ActivityFilter, ActivityType, StoreUnavailable
 from interlock.store.sqlite import SqliteStore
 from tests.fakes import FakeClock
@@ -397,6 +407,21 @@ async def test_many_reads_do_not_wait_for_the_moment_to_pass(
     await store.write([])
 
     assert await store.log_end() == MOST_GATHERED
+
+
+async def test_reads_that_are_long_are_not_looked_at_all_in_one_go(
+    store: SqliteStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("interlock.record.GATHER_SECONDS", 3600)
+    recorder, ended = Recorder(store, CLOCK), list[Activity]()
+    recorder.on_end = ended.append
+    long: dict[str, Json] = {"a": "x" * (MOST_CHARACTERS - MAX_CONTENT)}
+    record = await recorder.ahead(call("get_x", long), tool("get_x"), allowed(), ORIGIN)
+    await recorder.outcome(record, Outcome(CallEvent.SUCCEED, 2, "ok"))
+    assert not ended
+
+    await recorder.outcome(record, Outcome(CallEvent.SUCCEED, MAX_CONTENT, "x" * MAX_CONTENT))
+    assert len(ended) == 2
 
 
 async def test_what_is_waited_for_comes_after_the_reads_that_ended_before_it(

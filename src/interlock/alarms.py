@@ -2,7 +2,7 @@
 
 Almost every deadline is met, so what it costs to set one and to take it back is what counts. `asyncio.timeout` costs
 more than deciding about a call does; here setting one is a place in a dict, and one timer per tick looks after them
-all. The price is that an alarm may ring a tick late. It never rings early.
+all. The price is that an alarm may ring two ticks late. It never rings early.
 """
 
 import asyncio
@@ -10,7 +10,7 @@ from collections.abc import Callable
 from types import TracebackType
 
 TICK = 0.02
-"""How late an alarm may be, in seconds."""
+"""In seconds. An alarm waits for the tick after its time, and then to be looked for, so it may be two of these late."""
 
 
 class Alarm:
@@ -47,12 +47,12 @@ class Alarms:
         return self._timer is None
 
     def set(self, seconds: float, ring: Callable[[], None]) -> Alarm:
-        """Ring after so many seconds, up to a tick later."""
+        """Ring after so many seconds, up to two ticks later; at the next tick if the time has passed already."""
         loop = asyncio.get_running_loop()
         if loop is not self._loop:  # what was set in a loop that has ended is of no interest to anybody
             self._loop, self._timer = loop, None
             self._due.clear()
-        tick = int((loop.time() + seconds) / TICK) + 1
+        tick = int((loop.time() + max(seconds, 0.0)) / TICK) + 1
         alarm = Alarm(self, tick, ring)
         self._due.setdefault(tick, {})[alarm] = None
         if self._timer is None:
@@ -76,7 +76,10 @@ class Alarms:
         rings = [alarm for tick in range(seen + 1, self._seen + 1) for alarm in self._due.pop(tick, ())]
         self._timer = loop.call_later(TICK, self._look, loop) if self._due else None
         for alarm in rings:
-            alarm.ring()
+            try:
+                alarm.ring()
+            except Exception as problem:  # told as the loop tells of its own timers: the other alarms ring all the same
+                loop.call_exception_handler({"message": "An alarm failed.", "exception": problem})
 
 
 class Deadline:

@@ -213,6 +213,7 @@ async def running_gateway(
         drift.on_change = fleet.judge_again
         hidden = set(secrets_of(config, variables))
         recorder = Recorder(store, time, RecordWait(config.settings.record.wait), secrets=lambda: hidden)
+        store.before_write = recorder.settle  # a token is revoked after the reads that it was used for
         stack.callback(recorder.settle)
         await stack.enter_async_context(fleet)
         gateway = await _assemble(roster, recorder, store, fleet, drift, time, hidden)

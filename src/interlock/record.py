@@ -60,7 +60,9 @@ MAX_WORD = 512
 
 GATHER_SECONDS = 0.02
 MOST_GATHERED = 64
-"""How long, and how many, reads that ended gather before they are queued."""
+MOST_CHARACTERS = 64 * 1024
+"""How long, how many, and how much of them, reads that ended gather before they are queued. They are looked at in one
+go, in which nothing else happens; so what takes long to look at does not gather."""
 
 _BETWEEN_WORDS = " \t\n\\\"',;"
 _OPERATIONS = frozenset(each.value for each in OperationType)
@@ -113,8 +115,22 @@ class _Chapter(Struct, frozen=True):
 
     record: OpenRecord
     status: CallState | None
+    size: int
+    """How long the arguments are, as JSON."""
     outcome: Outcome | None = None
     took: Micros = 0
+
+    @property
+    def length(self) -> int:
+        """About how much there is to look at."""
+        told = 0 if self.outcome is None else len(self.outcome.content) + len(self.outcome.error)
+        return self.size + told
+
+
+def _chapter(
+    record: OpenRecord, status: CallState | None, outcome: Outcome | None = None, took: Micros = 0
+) -> _Chapter:
+    return _Chapter(record, status, len(msgspec.json.encode(record.call.arguments)), outcome, took)
 
 
 class Recorder:
@@ -139,13 +155,15 @@ class Recorder:
         self._secrets = secrets
         self._known = 0, KnownSecrets()
         self._gathered: list[_Chapter] = []
+        self._characters = 0
+        """How much has gathered."""
         self._timer: asyncio.TimerHandle | None = None
 
     async def refused(self, call: Call, found: ListedTool | None, verdict: Deny, origin: Origin) -> str:
         """Record a call that was refused; returns the id of its activity."""
         record = self._opened(call, found, verdict, origin)
         # A refusal is never lost, whatever it refused: only reads that were let pass may be.
-        ended = await self._written(_Chapter(record, next_call_state(CallState.RECEIVED, CallEvent.REFUSE)))
+        ended = await self._written(_chapter(record, next_call_state(CallState.RECEIVED, CallEvent.REFUSE)))
         self.on_end(ended)
         return record.id
 
@@ -155,13 +173,13 @@ class Recorder:
         """Open the record of a call that is about to be sent. A read is written once, with its outcome."""
         record = self._opened(call, found, verdict, origin, asked)
         if record.waits:
-            await self._written(_Chapter(record, next_call_state(CallState.RECEIVED, CallEvent.SEND)))
+            await self._written(_chapter(record, next_call_state(CallState.RECEIVED, CallEvent.SEND)))
         return record
 
     async def outcome(self, record: OpenRecord, outcome: Outcome) -> None:
         """Close the record of a call that was sent."""
         status, took = next_call_state(CallState.SENT, outcome.event), self._clock.ticks() - record.began
-        chapter = _Chapter(record, status, outcome, took)
+        chapter = _chapter(record, status, outcome, took)
         if record.waits:
             self.on_end(await self._written(chapter))
         else:
@@ -172,7 +190,7 @@ class Recorder:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        gathered, self._gathered = self._gathered, []
+        gathered, self._gathered, self._characters = self._gathered, [], 0
         if not gathered:
             return
         ended = self._activities(gathered)
@@ -190,7 +208,8 @@ class Recorder:
     def _gather(self, chapter: _Chapter) -> None:
         """Keep a read for a moment. Many that are told of together cost a fraction of what each would cost alone."""
         self._gathered.append(chapter)
-        if len(self._gathered) >= MOST_GATHERED:
+        self._characters += chapter.length
+        if len(self._gathered) >= MOST_GATHERED or self._characters > MOST_CHARACTERS:
             self.settle()
         elif self._timer is None:
             self._timer = asyncio.get_running_loop().call_later(GATHER_SECONDS, self.settle)
@@ -267,8 +286,7 @@ class _Look(Struct, frozen=True):
             return _cut(text, length, self.known)
         return text
 
-    def arguments(self, arguments: JsonObject) -> Json:
-        size = len(msgspec.json.encode(arguments))
+    def arguments(self, arguments: JsonObject, size: int) -> Json:
         if size <= MAX_ARGUMENTS:
             return redact(arguments, self.known) if self.closely else arguments
         names: list[Json] = [_cut(name, MAX_LABEL, self.known) for name in islice(arguments, MAX_NAMES)]
@@ -300,7 +318,7 @@ def _body(chapter: _Chapter, look: _Look) -> dict[str, Json]:
         "class_source": None if found is None else found.classification.source,
         "reasons": [{"code": each.code, "text": look.text(each.text, MAX_TOLD)} for each in verdict.reasons],
         "metadata": _metadata(record, look),
-        "arguments": look.arguments(call.arguments),
+        "arguments": look.arguments(call.arguments, chapter.size),
         "digest": call.digest,
     }
     if outcome is not None:

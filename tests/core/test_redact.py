@@ -324,3 +324,43 @@ def test_one_look_sees_the_values_that_are_known() -> None:
     assert not has_nothing_to_hide(msgspec.json.encode({"a": f"said {quoted}"}), KnownSecrets([quoted]))
     assert not has_nothing_to_hide(msgspec.json.encode({"a": json.dumps([quoted])}), KnownSecrets([quoted]))
     assert has_nothing_to_hide(msgspec.json.encode({"a": "open"}), KnownSecrets([quoted]))
+
+
+def _slashes_escaped(text: str) -> str:
+    """JSON as several languages write it by default."""
+    return json.dumps({"text": text}).replace("/", "\\/")
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["see http://bob:hunter22@db", "https://hooks.slack.com/services/T0/B0/XXXX", "?sig=abcdefgh/ijklmnop/qrstuvwx"],
+)
+@pytest.mark.parametrize("levels", [1, 2])
+def test_one_look_sees_a_secret_between_escaped_slashes(text: str, levels: int) -> None:
+    for _ in range(levels):
+        text = _slashes_escaped(text)
+
+    assert redact_text(text) != text
+    assert not has_nothing_to_hide(msgspec.json.encode({"content": text}))
+
+
+@pytest.mark.parametrize(
+    "key", ["s_s_n", "S.S.N.", "P I N", "o\nt\np", "tok\u200ben", "c\u017fv\u212av", 'p"i"n', "to[redacted value]ken"]
+)
+def test_one_look_sees_a_secret_name_that_is_taken_apart(key: str) -> None:
+    inside: dict[str, Json] = {key: "123-45-6789"}
+
+    assert redact(inside) != inside
+    for each in (inside, {"content": json.dumps(inside, ensure_ascii=False)}):
+        assert not has_nothing_to_hide(msgspec.json.encode(each))
+
+
+@pytest.mark.parametrize("value", ['open "sesame"', "open\\sesame", "open\nsesame", "öpen sesame"])
+@pytest.mark.parametrize("levels", range(3))
+def test_one_look_sees_a_known_value_wherever_redacting_does(value: str, levels: int) -> None:
+    known, text = KnownSecrets([value]), value
+    for _ in range(levels):
+        text = json.dumps([text], ensure_ascii=False)
+
+    assert redact_text(text, known) != text
+    assert not has_nothing_to_hide(msgspec.json.encode({"content": text}), known)

@@ -7,6 +7,7 @@ import json
 import socket
 import ssl
 import time
+import tracemalloc
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
@@ -31,7 +32,7 @@ from interlock.forward.link import (
     RpcError,
     TooLong,
 )
-from interlock.forward.link_http import HttpLink, default_tls, header_text
+from interlock.forward.link_http import HttpLink, default_tls, header_text, mirrored_line
 from tests.forward.askers import Asker
 from tests.forward.raw_server import (
     ACCEPTED,
@@ -1286,3 +1287,15 @@ async def test_a_conversation_with_a_real_upstream(tmp_path: Path, era: str, sse
     assert [json.loads(each.params)["progress"] for each in progress] == [0, 1, 2, 3, 4]
     assert last.header("Authorization") == "Bearer x"
     assert last.http.startswith("POST" if era == "modern" else "DELETE")
+
+
+def test_long_names_are_not_remembered() -> None:
+    tracemalloc.start()
+    try:
+        for number in range(100):
+            assert mirrored_line("Mcp-Name", "x" * 100_000 + str(number)).startswith(b"Mcp-Name: x")
+        kept, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+
+    assert kept < 1_000_000

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from interlock.receive.connection import MAX_HEAD
 from tests.running import serving
 
 SECONDS = 10
@@ -87,6 +88,19 @@ async def test_a_second_head_that_does_not_come_ends_the_connection(
     assert await client.is_let_go()
 
 
+@pytest.mark.usefixtures("in_a_hurry")
+@pytest.mark.parametrize(("before", "behind"), [(b"", b"\r\n"), (b"Content-Length: 9\r\n", b"x")])
+async def test_what_comes_behind_an_answer_and_is_no_head_ends_the_connection(
+    client: Client, before: bytes, behind: bytes
+) -> None:
+    await client.connect()
+    client.send(client.whole[:-2] + before + b"\r\n")
+    await client.answer()
+    client.send(behind)
+
+    assert await client.is_let_go()
+
+
 async def test_a_head_that_never_ends_ends_the_connection(client: Client) -> None:
     await client.connect()
     client.send(b"GET /livez HTTP/1.1\r\n" + b"X-More: 1\r\n" * 8_000)
@@ -107,5 +121,34 @@ async def test_a_head_that_comes_in_pieces_is_served(client: Client) -> None:
     for at in range(0, len(client.whole), 10):
         client.send(client.whole[at : at + 10])
         await asyncio.sleep(0)
+
+    assert await client.answer() == b"HTTP/1.1 200 OK"
+
+
+async def test_a_head_that_begins_behind_a_long_body_is_served(client: Client) -> None:
+    body = b"x" * (MAX_HEAD + MAX_HEAD // 2)
+    await client.connect()
+    client.send(client.whole[:-2] + b"Content-Length: %d\r\n\r\n" % len(body) + body + client.whole[:20])
+
+    assert await client.answer() == b"HTTP/1.1 200 OK"
+    client.send(client.whole[20:])
+    assert await client.answer() == b"HTTP/1.1 200 OK"
+
+
+IN_CHUNKS = b"Transfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n"
+
+
+@pytest.mark.parametrize("more", [b"X-More: 1\r\n" * 50_000, b"X-More: " + b"1" * 500_000])
+async def test_lines_behind_a_body_that_never_end_end_the_connection(client: Client, more: bytes) -> None:
+    await client.connect()
+    client.send(client.whole.replace(b"GET /livez", b"POST /mcp")[:-2] + IN_CHUNKS + more)
+
+    assert await client.is_let_go()
+
+
+async def test_lines_behind_a_body_are_no_part_of_the_head(client: Client) -> None:
+    await client.connect()
+    # A second Host would be refused.
+    client.send(client.whole[:-2] + IN_CHUNKS + b"Host: elsewhere\r\n\r\n")
 
     assert await client.answer() == b"HTTP/1.1 200 OK"

@@ -55,7 +55,8 @@ class KnownSecrets:
         forms = {form for value in values if len(value) >= LEAST_KNOWN for form in _forms(value)}
         # The longest first, so that of two values of which one begins the other nothing is left.
         self._forms = tuple(sorted(forms, key=len, reverse=True))
-        self._raw = tuple(form.encode("utf-8", "replace") for form in self._forms)
+        # A text that holds one stands in JSON itself, so what is looked for there is escaped once more.
+        self._raw = tuple(_in_json(form).encode("utf-8", "replace") for form in self._forms)
         self._pattern = re.compile("|".join(map(re.escape, self._forms)))
 
     def are_in(self, json: bytes) -> bool:
@@ -74,9 +75,13 @@ def _forms(value: str) -> set[str]:
     """The value, and as it stands in JSON and in JSON text inside JSON."""
     forms, added = {value}, {value}
     for _ in range(2):
-        added = {json.dumps(form, ensure_ascii=escaped)[1:-1] for form in added for escaped in (False, True)}
+        added = {_in_json(form, ascii_only=ascii_only) for form in added for ascii_only in (False, True)}
         forms |= added
     return forms
+
+
+def _in_json(text: str, *, ascii_only: bool = False) -> str:
+    return json.dumps(text, ensure_ascii=ascii_only)[1:-1]
 
 
 NOTHING_KNOWN = KnownSecrets()

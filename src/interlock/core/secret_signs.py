@@ -94,8 +94,12 @@ _ANY_SHAPE = "|".join(f"(?:{shape})" for _, shape in _BOUND_SHAPES)
 _SHAPED = re2.compile(_ANY_SHAPE, _OPTIONS)
 _SIGN = re2.compile(f"{_ANY_SHAPE}|(?:{_FLAG})|(?:{_MEMBER})", _OPTIONS)
 """One pass for the common case, in which there is nothing to hide."""
-_HINT = re2.compile(rf"{_ANY_SHAPE}|(?i:{_WORDS}|basic)|\\[ubf]", _OPTIONS)
-"""The same for JSON that is not decoded. An escape can hide a shape, unless a word of it is a hint by itself."""
+# A name that is nothing but a secret word, however it is taken apart: `S.S.N.`. The n of a line break is no letter.
+_GAP = r"(?:(?-i:[^A-Za-z0-9])|\\[nrt])*"
+_SPREAD = f'"{_GAP}(?:{"|".join(_GAP.join(word) for word in sorted(SECRET_KEYS))}){_GAP}"'
+_HINT = re2.compile(rf"{_ANY_SHAPE}|(?i:{_WORDS}|basic|{_SPREAD})|\\[ubf/]|\[redacted", _OPTIONS)
+"""The same for JSON that is not decoded. An escape can hide a shape, unless a word of it is a hint by itself; and what
+was hidden before can stand in the middle of a name."""
 _FLAGS = re2.compile(_FLAG)
 _MEMBERS = re2.compile(_MEMBER)
 

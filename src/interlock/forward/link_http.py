@@ -46,6 +46,8 @@ from interlock.forward.questions import Inquiries
 
 MAX_CONNECTIONS = 256
 ERRAND_CONNECTIONS = 8
+LONGEST_KEPT = 200
+"""Lines that repeat a longer name are made anew each time, so that what is remembered stays small."""
 MAX_ERRANDS = 100
 """How many cancellations and replies may be under way; more than that are dropped."""
 NOTIFY_SECONDS = 10.0
@@ -83,9 +85,14 @@ def header_text(text: str) -> str:
     return f"=?base64?{base64.b64encode(text.encode('utf-8')).decode('ascii')}?="
 
 
-@lru_cache(maxsize=4096)
-def _mirrored(name: str, text: str) -> bytes:
+def mirrored_line(name: str, text: str) -> bytes:
     """The line that repeats something of the body; tools are few and are called again."""
+    # The name of a resource is what an agent says it is, as long as a body may be.
+    return _kept_line(name, text) if len(text) <= LONGEST_KEPT else field_line(name, header_text(text))
+
+
+@lru_cache(maxsize=4096)
+def _kept_line(name: str, text: str) -> bytes:
     return field_line(name, header_text(text))
 
 
@@ -266,9 +273,9 @@ class HttpLink:
         if session is not None:
             lines.append(field_line("Mcp-Session-Id", session))
         if self.modern and method is not None:
-            lines.append(_mirrored("Mcp-Method", method))
+            lines.append(mirrored_line("Mcp-Method", method))
         if self.modern and name is not None:
-            lines.append(_mirrored("Mcp-Name", name))
+            lines.append(mirrored_line("Mcp-Name", name))
         if self.modern and mirrored:
             lines += [field_line(header, header_text(value)) for header, value in mirrored]
         lines.append(b"Content-Length: %d\r\n\r\n" % len(body))

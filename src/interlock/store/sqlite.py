@@ -16,7 +16,7 @@ import asyncio
 import os
 import secrets
 import sqlite3
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
@@ -91,6 +91,8 @@ class SqliteStore:
         self._patience = patience
         self._chain = ""
         self._writer: GroupWriter | None = None
+        self.before_write: Callable[[], None] = lambda: None
+        """Told when something that is waited for is about to be queued: what happened earlier can be queued first."""
         self._news = asyncio.Event()
         """Set at the next commit, and replaced by a new one."""
         self._reading = Handle(path, patience, READER_PRAGMAS)
@@ -214,6 +216,7 @@ class SqliteStore:
     async def _write(
         self, records: tuple[Record, ...], guard: Guard | None = None, rows: tuple[Rows, ...] = ()
     ) -> bool:
+        self.before_write()
         waiter = asyncio.get_running_loop().create_future()
         self._open_writer().put(Job(records, guard, waiter, rows))
         return await waiter
