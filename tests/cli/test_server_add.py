@@ -58,6 +58,14 @@ def test_a_server_that_does_not_start_is_kept_and_its_problem_named(il: Interloc
     assert "broken" in il("server", "list").out
 
 
+@pytest.mark.usefixtures("own_gateway")
+def test_a_problem_that_is_a_sentence_gets_no_second_full_stop(il: Interlock) -> None:
+    done = il("server", "add", "poor", "--command", "cat", "--env", "A=${env:NOT_SET_ANYWHERE}")
+
+    assert done.exit == 4
+    assert done.lines[0].endswith("then `interlock server restart poor`.")
+
+
 @pytest.mark.parametrize(
     ("words", "error"),
     [

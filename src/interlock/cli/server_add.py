@@ -83,7 +83,7 @@ def _pairs(option: str, given: Sequence[str]) -> dict[str, Json]:
 def _tell(answer: Mapping[str, Any]) -> None:
     server, tools = answer["server"], answer["tools"]
     told = server["health"] + (f": {server['problem']}" if server["problem"] else "")
-    lines = [f"Server '{server['id']}' is {told}."]
+    lines = [f"Server '{server['id']}' is {told.removesuffix('.')}."]
     if tools["total"]:
         classes = ", ".join(f"{count} {name}" for name, count in tools["by_class"].items())
         verdicts = ", ".join(f"{count} {name}" for name, count in tools["by_verdict"].items())
