@@ -148,6 +148,23 @@ def test_a_dry_run_shows_what_would_be_added_and_starts_nothing(il: Interlock, c
     assert not (tmp_path / "imported.log").exists()
 
 
+def test_a_dry_run_foresees_what_would_be_refused(il: Interlock) -> None:
+    Path("interlock.yaml").write_text("servers: {there: {command: p}}")
+    entries = {"there": {"command": "p"}, "odd": {"command": 5}, "empty": {}, "good": {"command": "p"}}
+    Path("client.json").write_text(json.dumps({"mcpServers": entries}))
+    done = il("server", "import", "client.json", "--dry-run")
+
+    assert (done.exit, done.lines) == (
+        20,
+        [
+            "there: There is a server 'there' already, in the configuration file.",
+            "odd: command: Input should be a valid string",
+            "empty: server 'empty' needs either 'command' or 'url'",
+            "good: would be added",
+        ],
+    )
+
+
 @pytest.mark.usefixtures("own_gateway")
 def test_what_is_imported_runs_and_what_was_not_is_told(
     il: Interlock, config: Path, monkeypatch: pytest.MonkeyPatch
