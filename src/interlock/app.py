@@ -283,7 +283,7 @@ async def _assemble(
     edge = Edge(own_hosts(settings.listen.host, settings.listen.port), max_body=settings.limits.body)
     rest = Rest(lane, Passage(pipeline, catalog, earshot, turns), metrics.stray_call)
     face = Face(edge, callers, sessions, lane, rest, workspaces)
-    parts = Parts(store, pipeline, callers, clock, edge, fleet, metrics, workspaces, shown, drift, feed, roster)
+    parts = Parts(store, pipeline, callers, clock, edge, fleet, metrics, workspaces, shown, drift, feed, roster, hidden)
     return Gateway(face, pipeline, fleet, store, callers, edge, parts, hidden)
 
 

@@ -17,7 +17,7 @@ from interlock.clock import Clock
 from interlock.core.canonical import argument_digest, content_hash
 from interlock.core.decide import Entry, Facts, decide
 from interlock.core.lifecycle import CallEvent
-from interlock.core.model import CALL_METHOD, Allow, Call, Caller, Deny, Ground
+from interlock.core.model import CALL_METHOD, Allow, Call, Caller, Deny, Ground, Hold
 from interlock.core.offers import Offers
 from interlock.core.policy import Policy
 from interlock.core.rates import Rates
@@ -83,7 +83,7 @@ class Pipeline:
                 with self._rates.counting(call.caller.name, self.policy.limits, facts.now):
                     ask = ask_of(call, found, log_level, asker)
                     return await self._forward(call, ask, found, verdict, origin, listener)
-            refusal = verdict if isinstance(verdict, Deny) else Deny((errors.NO_DESK(tool=call.shown),), verdict.ground)
+            refusal = verdict if isinstance(verdict, Deny) else _unasked(verdict, call)
             return Reply(await self._recorder.refused(call, found, refusal, origin), refusal=_told(refusal, facts))
         except StoreUnavailable:
             return Reply("", refusal=errors.AUDIT_UNAVAILABLE())
@@ -163,6 +163,12 @@ class Pipeline:
         except StoreUnavailable:
             return Reply(record.id, refusal=errors.INDETERMINATE())
         return reply
+
+
+def _unasked(held: Hold | Allow, call: Call) -> Deny:
+    """The refusal of a call that nobody can be asked about. That its tool is new comes first: it says what to do."""
+    reasons = (errors.NO_DESK(tool=call.shown), *held.reasons)
+    return Deny(tuple(sorted(reasons, key=lambda each: each.code is not Code.NEW_TOOL)), held.ground)
 
 
 def _told(refusal: Deny, facts: Facts) -> Reason:

@@ -132,7 +132,8 @@ async def test_a_tool_that_appears_later_is_listed_and_held_until_it_is_trusted(
 
         assert "get_late" in listed
         assert searched[0] == "up:get_late"
-        assert held.is_error
+        assert code(held) == "NEW_TOOL"
+        assert "`interlock tool trust up:get_late`" in str(held.content)
         assert (sends, code(freed), here.sends()) == (0, None, 1)
 
 

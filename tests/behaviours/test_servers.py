@@ -95,6 +95,17 @@ async def test_a_server_that_does_not_work_is_kept_and_says_why(tmp_path: Path) 
     assert "IL_NOT_SET is not set" in answers["no-secret"].json()["server"]["problem"]
 
 
+async def test_what_a_reference_stands_for_is_not_shown_when_the_server_writes_it_to_its_stderr(tmp_path: Path) -> None:
+    (tmp_path / "word").write_text("a-plain-looking-word", encoding="utf-8")
+    code = "import os, sys; print('connecting with', os.environ['WORD'], file=sys.stderr)"
+    body = {"id": "odd", "command": sys.executable, "args": ["-c", code]}
+    async with serving(tmp_path, "{}") as running:
+        await ask(running, "POST", "/servers", {**body, "env": {"WORD": f"${{file:{tmp_path / 'word'}}}"}})
+        lines = (await ask(running, "GET", "/servers/odd/logs")).json()["items"]
+
+    assert lines[0] == "connecting with [redacted configured secret]"
+
+
 async def test_refusals_name_the_reason(tmp_path: Path) -> None:
     text = "servers:\n" + server_yaml("up", stdio_argv(tmp_path / "up.log"))
     async with serving(tmp_path, text) as running:

@@ -51,13 +51,32 @@ def test_what_to_do_depends_on_how_a_server_is_reached_and_is_not_said_twice() -
     ]
 
 
+def tool(name: str, safety_class: str = "unknown", standing: str = "known") -> dict[str, str]:
+    return {"name": name, "safety_class": safety_class, "standing": standing}
+
+
 def test_tools_that_would_be_held_are_counted_and_some_named() -> None:
-    told = tools_check([{"name": f"a:t{number}"} for number in range(9)])
+    told = tools_check([tool(f"a:t{number}") for number in range(9)])
 
     assert told.state == WARN
     assert told.text.startswith("9 tools of unknown class")
     assert "a:t4, …" in told.text
-    assert tools_check([]).state == OK
+    assert tools_check([tool("a:b", "read-only")]).state == OK
+
+
+@pytest.mark.parametrize("standing", ["new", "changed"])
+def test_tools_that_nobody_has_reviewed_as_they_are_now_are_named(standing: str) -> None:
+    told = tools_check([tool("a:b", "read-only"), tool("a:c", "read-only", standing)])
+
+    assert (told.state, told.text) == (WARN, "1 tool not as reviewed would be held or blocked: a:c.")
+    assert "`interlock tool diff a:c`" in told.fix
+
+
+def test_a_name_in_a_command_is_one_word_whatever_its_server_called_it() -> None:
+    told = tools_check([tool("a:b; rm x", "unknown", "new")])
+
+    assert "`interlock tool diff 'a:b; rm x'`" in told.fix
+    assert "`interlock tool override 'a:b; rm x' CLASS`" in told.fix
 
 
 @pytest.mark.parametrize(

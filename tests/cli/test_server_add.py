@@ -58,6 +58,14 @@ def test_a_server_that_does_not_start_is_kept_and_its_problem_named(il: Interloc
     assert "broken" in il("server", "list").out
 
 
+@pytest.mark.usefixtures("own_gateway")
+def test_a_problem_that_is_a_sentence_gets_no_second_full_stop(il: Interlock) -> None:
+    done = il("server", "add", "poor", "--command", "cat", "--env", "A=${env:NOT_SET_ANYWHERE}")
+
+    assert done.exit == 4
+    assert done.lines[0].endswith("then `interlock server restart poor`.")
+
+
 @pytest.mark.parametrize(
     ("words", "error"),
     [
@@ -138,6 +146,23 @@ def test_a_dry_run_shows_what_would_be_added_and_starts_nothing(il: Interlock, c
     assert SECRET not in done.out + done.err
     assert "hunter2" not in done.out + done.err
     assert not (tmp_path / "imported.log").exists()
+
+
+def test_a_dry_run_foresees_what_would_be_refused(il: Interlock) -> None:
+    Path("interlock.yaml").write_text("servers: {there: {command: p}}")
+    entries = {"there": {"command": "p"}, "odd": {"command": 5}, "empty": {}, "good": {"command": "p"}}
+    Path("client.json").write_text(json.dumps({"mcpServers": entries}))
+    done = il("server", "import", "client.json", "--dry-run")
+
+    assert (done.exit, done.lines) == (
+        20,
+        [
+            "there: There is a server 'there' already, in the configuration file.",
+            "odd: command: Input should be a valid string",
+            "empty: server 'empty' needs either 'command' or 'url'",
+            "good: would be added",
+        ],
+    )
 
 
 @pytest.mark.usefixtures("own_gateway")

@@ -289,6 +289,16 @@ async def test_a_caller_has_room_for_so_many(parking: Parking, monkeypatch: pyte
     assert parking.has_room("somebody else")
 
 
+async def test_calls_that_ask_at_the_same_time_share_the_room(
+    parking: Parking, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "MAX_WAITING", 2)
+    calls = [begin(parking, asks_once) for _ in range(5)]
+    outcomes = await asyncio.gather(*(parking.outcome(each, None) for each in calls))
+
+    assert [isinstance(each, Required) for each in outcomes] == [True, True, False, False, False]
+
+
 async def test_what_the_client_cannot_be_asked_does_not_park_the_call(parking: Parking) -> None:
     async def run(parked: ParkedCall) -> Reply:
         answers = await parked.ask({"q": Question("sampling/createMessage", {})})

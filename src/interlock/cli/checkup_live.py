@@ -3,6 +3,7 @@
 A gateway that runs is asked as it is; if none runs, one is started for the occasion, with its servers.
 """
 
+import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -19,9 +20,9 @@ _OPERATOR = "operator"
 async def live_checks(api: Api, now: int) -> list[Check]:
     """The checks that need a gateway."""
     servers = (await api.get("servers"))["items"]
-    unknown = (await api.get("tools", safety_class="unknown"))["items"]
+    tools = (await api.get("tools"))["items"]
     tokens = (await api.get("tokens"))["items"]
-    return [servers_check(servers), tools_check(unknown), tokens_check(tokens, now)]
+    return [servers_check(servers), tools_check(tools), tokens_check(tokens, now)]
 
 
 def unchecked(why: str) -> list[Check]:
@@ -58,13 +59,29 @@ def fixes(failing: Sequence[Mapping[str, Any]]) -> list[str]:
     ]
 
 
-def tools_check(unknown: Sequence[Mapping[str, Any]]) -> Check:
-    if not unknown:
-        return Check("tools", OK, "Every tool has a class.")
-    names = ", ".join(each["name"] for each in unknown[:_SHOWN])
-    told = f"{counted(len(unknown), 'tool')} of unknown class would be held or denied: {names}"
-    fix = f"Set a class: `interlock tool override {unknown[0]['name']} CLASS`, or trust the server's annotations."
-    return Check("tools", WARN, told + (", …" if len(unknown) > _SHOWN else "."), fix)
+def tools_check(tools: Sequence[Mapping[str, Any]]) -> Check:
+    unreviewed = [each["name"] for each in tools if each["standing"] != "known"]
+    unknown = [each["name"] for each in tools if each["safety_class"] == "unknown"]
+    told: list[str] = []
+    fix: list[str] = []
+    if unreviewed:
+        told.append(f"{counted(len(unreviewed), 'tool')} not as reviewed would be held or blocked: {_some(unreviewed)}")
+        fix.append(f"Look at `interlock tool diff {_word(unreviewed[0])}`, then trust it: `interlock tool trust`.")
+    if unknown:
+        told.append(f"{counted(len(unknown), 'tool')} of unknown class would be held or denied: {_some(unknown)}")
+        fix.append(f"Set a class: `interlock tool override {_word(unknown[0])} CLASS`, or trust its annotations.")
+    if not told:
+        return Check("tools", OK, "Every tool has a class and is as it was reviewed.")
+    return Check("tools", WARN, "; ".join(told) + ".", " ".join(fix))
+
+
+def _some(names: Sequence[str]) -> str:
+    return ", ".join(names[:_SHOWN]) + (", …" if len(names) > _SHOWN else "")
+
+
+def _word(name: str) -> str:
+    """A name as one word for a shell: a server chooses it, and somebody may paste the command."""
+    return shlex.quote(name)
 
 
 def tokens_check(tokens: Sequence[Mapping[str, Any]], now: int) -> Check:

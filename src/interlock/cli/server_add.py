@@ -11,13 +11,16 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from interlock import errors
 from interlock.cli.adopt import Adopted, adopt, is_ours
 from interlock.cli.clients import CLIENTS, files_of, servers_in
 from interlock.cli.command import Options, Values, Verb, add_json
 from interlock.cli.gateway import Api, through_gateway
-from interlock.cli.inputs import bad
+from interlock.cli.inputs import bad, load_config
 from interlock.cli.render import counted, note, print_json, print_lines, visible
 from interlock.config.plain_secrets import plain_secrets
+from interlock.config.roster import checked
+from interlock.config.tree import Settings
 from interlock.core.model import Json
 from interlock.errors import Exit, InterlockError
 
@@ -83,7 +86,7 @@ def _pairs(option: str, given: Sequence[str]) -> dict[str, Json]:
 def _tell(answer: Mapping[str, Any]) -> None:
     server, tools = answer["server"], answer["tools"]
     told = server["health"] + (f": {server['problem']}" if server["problem"] else "")
-    lines = [f"Server '{server['id']}' is {told}."]
+    lines = [f"Server '{server['id']}' is {told.removesuffix('.')}."]
     if tools["total"]:
         classes = ", ".join(f"{count} {name}" for name, count in tools["by_class"].items())
         verdicts = ", ".join(f"{count} {name}" for name, count in tools["by_verdict"].items())
@@ -120,8 +123,8 @@ def _import_options(parser: Options) -> None:
 def _import(values: Values) -> Exit:
     adopted = _adopted(values)
     if values.dry_run:
-        report = [_report(each, "would be added" if not plain_secrets(each.definition) else "") for each in adopted]
-        return _print(report, as_json=values.json)
+        settings = load_config(values).settings
+        return _print([_foreseen(settings, each) for each in adopted], as_json=values.json)
 
     async def work(api: Api) -> Exit:
         return _print([await _added(api, each) for each in adopted], as_json=values.json)
@@ -143,6 +146,20 @@ def _adopted(values: Values) -> list[Adopted]:
             each = adopt(name, entry)
             found.setdefault(each.id, each)
     return list(found.values())
+
+
+def _foreseen(settings: Settings, adopted: Adopted) -> dict[str, Any]:
+    """What would become of it, as far as that is known without a gateway: one that was added before is not."""
+    if plain_secrets(adopted.definition):
+        return _report(adopted, "")
+    if adopted.id in settings.servers:
+        exists = errors.SERVER_EXISTS(id=adopted.id, where="in the configuration file")
+        return _report(adopted, "", exists.text)
+    try:
+        checked(settings, adopted.id, adopted.definition)
+    except InterlockError as refused:
+        return _report(adopted, "", refused.reason.text)
+    return _report(adopted, "would be added")
 
 
 async def _added(api: Api, adopted: Adopted) -> dict[str, Any]:

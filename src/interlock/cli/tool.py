@@ -134,8 +134,7 @@ def _diff(values: Values) -> Exit:
         if tool is not None:
             found = [await _difference(api, server, tool)]
         else:
-            listed = (await api.get("tools", server=await find_server(api, server)))["items"]
-            differing = [each for each in listed if each["standing"] != _KNOWN]
+            differing = await _differing(api, await find_server(api, server))
             found = [await _difference(api, each["server"], each["tool"]) for each in differing]
         if values.json:
             print_json(found[0] if tool is not None else {"items": found, "total": len(found)})
@@ -147,6 +146,12 @@ def _diff(values: Values) -> Exit:
         return Exit.OK
 
     return through_gateway(values, work, servers=True)
+
+
+async def _differing(api: Api, server: str | None) -> list[Mapping[str, Any]]:
+    """The tools of a server that are not as they were reviewed."""
+    listed = (await api.get("tools", server=server))["items"]
+    return [each for each in listed if each["standing"] != _KNOWN]
 
 
 async def _difference(api: Api, server: str, tool: str) -> Mapping[str, Any]:
@@ -191,7 +196,7 @@ def _trust(values: Values) -> Exit:
 
     async def work(api: Api) -> Exit:
         if tool is None:
-            answer = await api.post("servers", server, "trust", body={})
+            answer = await _trust_all(api, server, values)
         else:
             answer = await _trust_one(api, server, tool, values)
         if values.json:
@@ -213,6 +218,14 @@ async def _trust_one(api: Api, server: str, tool: str, values: Values) -> Any:
         for line in _difference_lines(shown):
             note(line)
     return await api.post("tools", server, tool, "trust", body={"fingerprint": shown["fingerprint"]})
+
+
+async def _trust_all(api: Api, server: str, values: Values) -> Any:
+    differing = await _differing(api, server)
+    if not differing:  # the gateway knows why: all is as it was reviewed, the server is down, or there is none
+        return await api.post("servers", server, "trust", body={})
+    answers = [await _trust_one(api, each["server"], each["tool"], values) for each in differing]
+    return {"trusted": [name for each in answers for name in each["trusted"]]}
 
 
 def _server_or_tool(name: str) -> tuple[str, str | None]:

@@ -80,7 +80,7 @@ class Roster:
                 raise Conflict(errors.SERVER_EXISTS(id=server, where=self._where(server)))
             if secrets := plain_secrets(definition):
                 raise InterlockError(errors.SECRET_IN_PLAIN(places=", ".join(secrets)))
-            _checked(self.config.settings, server, definition)
+            checked(self.config.settings, server, definition)
             kept = KeptServer(enabled=definition.get("enabled") is not False, definition=definition)
             await self._keep(server, kept, {"change": "added", "definition": redact(definition)}, by)
 
@@ -156,7 +156,7 @@ def _merged(settings: Settings, file: Settings, name: str, kept: KeptServer) -> 
         return _with(settings, name, file.servers[name].model_copy(update={"enabled": kept.enabled}))
     if kept.definition is None:
         return settings  # a switch of a server that stands in the file no more
-    server = _checked(settings, name, kept.definition)
+    server = checked(settings, name, kept.definition)
     return _with(settings, name, server.model_copy(update={"enabled": kept.enabled}))
 
 
@@ -164,7 +164,7 @@ def _with(settings: Settings, name: str, server: Server) -> Settings:
     return settings.model_copy(update={"servers": {**settings.servers, name: server}})
 
 
-def _checked(settings: Settings, name: str, definition: Mapping[str, Json]) -> Server:
+def checked(settings: Settings, name: str, definition: Mapping[str, Json]) -> Server:
     """The server that a definition means. Raises InterlockError with everything that is wrong with it."""
     problems = [] if ID.fullmatch(name) else ["id: must be lower-case letters, digits and '-'"]
     try:

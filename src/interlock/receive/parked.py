@@ -196,7 +196,9 @@ class Parking:
         return len(self._waiting)
 
     def has_room(self, caller: str) -> bool:
-        return sum(each.call.call.caller.name == caller for each in self._waiting.values()) < MAX_WAITING
+        # One whose question its client has not been handed yet waits as well: many may ask before any is handed out.
+        waiting = {each.call for each in self._waiting.values()} | {each for each in self._calls if each.questions}
+        return sum(each.call.caller.name == caller for each in waiting) < MAX_WAITING
 
     def begin(self, call: Call, account: Account, run: Run, early: JsonObject) -> ParkedCall:
         """Begin a call. `early` is what its client answers before it is asked."""

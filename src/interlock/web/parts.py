@@ -4,7 +4,7 @@ The routes build nothing themselves: a part that is not in here cannot be reache
 them, only the pipeline, which is the one door to them.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -47,6 +47,8 @@ class Parts:
     """What readers of the event stream are told."""
     roster: Roster
     """Which servers there are."""
+    hidden: Collection[str] = ()
+    """The values behind references, which are shown to nobody, whoever repeats them. There may come to be more."""
 
 
 def parts_of(request: Request) -> Parts:

@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from interlock import errors
 from interlock.core.health import Health, Upstreams, UpstreamState
 from interlock.core.model import Json
-from interlock.core.redact import redact_text
+from interlock.core.redact import KnownSecrets, redact_text
 from interlock.core.roster import Entry
 from interlock.core.toolbook import nearest
 from interlock.errors import Conflict, InterlockError
@@ -143,7 +143,8 @@ def _refusals() -> Generator[None]:
 async def get_server_logs(server: str, query: Annotated[LogQuery, Query()], here: Here) -> Response:
     """Show what a server last wrote to its stderr."""
     lines = here.upstreams.logs(found_server(here.upstreams, server).id) or ()
-    return json_answer(LogLines([redact_text(line) for line in lines[-query.limit :]]))
+    known = KnownSecrets(here.hidden)
+    return json_answer(LogLines([redact_text(line, known) for line in lines[-query.limit :]]))
 
 
 def found_server(upstreams: Upstreams, server: str) -> UpstreamState:
