@@ -1,5 +1,6 @@
 """The words that users, scripts and agents rely on: codes, sentences, fixes, exit codes."""
 
+import shlex
 from string import Formatter
 
 import pytest
@@ -210,6 +211,14 @@ def test_braces_in_what_is_filled_in_are_left_alone() -> None:
     assert errors.BLOCKED_UNKNOWN(tool="{tool.__class__}").text == (
         "Blocked: tool '{tool.__class__}' has unknown safety class."
     )
+
+
+def test_in_a_command_that_is_to_be_pasted_a_name_cannot_run_anything() -> None:
+    reason = errors.QUARANTINED(tool="s:get_x; rm -rf ~ #`id`")
+
+    commands = reason.fix.replace("`id`", "").split("`")[1::2]
+    assert [shlex.split(each)[-1] for each in commands] == ["s:get_x; rm -rf ~ #"] * 2
+    assert errors.QUARANTINED(tool="s:get_x").fix.count("interlock tool trust s:get_x`") == 1
 
 
 def test_a_forgotten_blank_is_an_error_and_no_half_sentence() -> None:

@@ -527,6 +527,7 @@ async def test_answers_to_what_was_not_asked_are_passed_over(tmp_path: Path, htt
         asked = await Modern(http, stage.running).call({}, {"inputResponses": {"other": {"action": "accept"}}})
 
     assert asked["result"]["resultType"] == "input_required"
+    assert b"inputResponses" not in b"".join(each.raw for each in received(stage.log))
 
 
 async def test_an_answer_may_come_before_its_question(tmp_path: Path, http: httpx2.AsyncClient) -> None:

@@ -56,6 +56,20 @@ async def test_only_a_session_of_one_caller_may_ask() -> None:
     assert may == [False, True, False]
 
 
+async def test_a_server_that_is_removed_does_not_wait_for_an_answer_that_never_comes() -> None:
+    asker = Asker()
+    asker.go_on.clear()
+    async with watched([small("up", ASKS, per_caller=True, call_seconds=0.2)]) as seen:
+        calling = asyncio.ensure_future(seen.fleet.call("up", tool_call("echo", b"{}", asker=asker), caller="a"))
+        await asker.news.wait()
+        await seen.fleet.apply([], {}, DEFAULT)
+
+        with pytest.raises(LinkDown) as lost:
+            async with asyncio.timeout(SECONDS):
+                await calling
+    assert lost.value.sent
+
+
 async def test_a_process_that_may_still_work_on_a_call_that_was_given_up_is_replaced_when_it_is_idle() -> None:
     spec = small("up", "serve(call=lambda m: m['params'].get('name') == 'echo' and echo(m))", per_caller=True)
     async with watched([replace(spec, call_seconds=SECONDS)]) as seen:

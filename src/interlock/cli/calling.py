@@ -13,7 +13,7 @@ from interlock.cli.gateway import Api
 from interlock.cli.lookup import note_servers_down
 from interlock.cli.render import note, print_json, print_lines, print_text
 from interlock.core.model import Json
-from interlock.errors import SHELL_FIXES, Code, Exit, InterlockError, Reason
+from interlock.errors import SHELL_FIXES, Code, Exit, InterlockError, Reason, filled
 
 _BYTES_PER_UNIT = 1000
 
@@ -33,7 +33,7 @@ async def send(api: Api, server: str, tool: str, body: Mapping[str, Json], *, as
 
 def _for_a_shell(reason: Reason, tool: str) -> Reason:
     fix = None if reason.code is None else SHELL_FIXES.get(reason.code)
-    return reason if fix is None else replace(reason, fix=fix.format(tool=tool))
+    return reason if fix is None else replace(reason, fix=filled(fix, tool=tool))
 
 
 def _print_error(error: Mapping[str, Any], *, as_json: bool) -> Exit:

@@ -4,6 +4,7 @@ A `Reason` is no exception, because refusing a call is an answer. A blank that n
 half a sentence there.
 """
 
+import shlex
 from dataclasses import dataclass
 
 from interlock.errors.codes import Code
@@ -27,4 +28,15 @@ class Message:
     fix: str
 
     def __call__(self, **blanks: object) -> Reason:
-        return Reason(self.text.format(**blanks), self.code, self.fix.format(**blanks))
+        return Reason(filled(self.text, **blanks), self.code, filled(self.fix, **blanks))
+
+
+def filled(text: str, **blanks: object) -> str:
+    """A text with its blanks filled in. What stands between backquotes is a command that somebody will paste into a
+    shell, and names of tools are chosen by servers: there they are quoted."""
+    said, *rest = text.split("`")
+    parts = [said.format(**blanks)]
+    if rest:
+        words = {name: shlex.quote(str(value)) for name, value in blanks.items()}
+        parts += [part.format(**(blanks if at % 2 else words)) for at, part in enumerate(rest)]
+    return "`".join(parts)

@@ -181,7 +181,10 @@ class Instances:
         owner.add_done_callback(lambda _: self._owners.pop(supervisor, None))
 
     async def _retire(self, supervisor: Supervisor) -> None:
-        await supervisor.unused()
+        # The time of a call stands still while somebody is asked, and whoever removes a server does not wait for that.
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(self.spec.call_seconds):
+                await supervisor.unused()
         owner = self._owners.get(supervisor)
         if owner is not None:
             owner.cancel()
