@@ -443,3 +443,17 @@ async def test_of_many_reads_only_those_with_something_to_hide_are_changed(store
 
     shown = [json.loads(entry.text)["body"]["result"]["content"] for entry in await store.log_entries(0, 10)]
     assert shown == ["plain", "[redacted assignment]", "plain too", "\ud800 plain"]
+
+
+async def test_a_read_that_no_database_could_hold_takes_no_other_with_it(store: SqliteStore) -> None:
+    problems: list[str] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: problems.append(context["message"]))
+    recorder = Recorder(store, CLOCK)
+    for session in ("a", "\ud800", "b"):
+        origin = replace(ORIGIN, session_id=session)
+        record = await recorder.ahead(call("get_x"), tool("get_x"), allowed(), origin)
+        await recorder.outcome(record, Outcome(CallEvent.SUCCEED))
+    await recorder.settled()
+
+    assert {each.session_id for each in await on_record(store)} == {"a", "b"}
+    assert problems == ["An activity could not be kept."]

@@ -10,7 +10,7 @@ INVARIANT: above read-only nothing is sent without a durable record, and nothing
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from enum import StrEnum
 from functools import lru_cache
 from itertools import islice
@@ -110,6 +110,15 @@ class OpenRecord(Struct, frozen=True):
     """How often the caller was asked something by the server, by kind; it grows while the call is under way."""
 
 
+@contextlib.contextmanager
+def _reported(what: str) -> Generator[None]:
+    """A value that cannot be kept is a defect of ours: told to whoever watches the process."""
+    try:
+        yield
+    except ValueError as unfit:
+        asyncio.get_running_loop().call_exception_handler({"message": what, "exception": unfit})
+
+
 class _Chapter(Struct, frozen=True):
     """What is told of a call at one moment: how it stands, and how it ended if it has."""
 
@@ -194,11 +203,19 @@ class Recorder:
         if not gathered:
             return
         ended = self._activities(gathered)
+        try:
+            self._queue(ended)
+        except ValueError:  # one of them is such that no database could hold it; the others are none the worse
+            for each in ended:
+                with _reported("An activity could not be kept."):
+                    self._queue([each])
+        for each in ended:
+            self.on_end(each)
+
+    def _queue(self, ended: Sequence[Activity]) -> None:
         # What cannot even be queued is counted by the store, which tells of it as soon as it can.
         with contextlib.suppress(StoreUnavailable):
             self._store.write_soon(ended)
-        for each in ended:
-            self.on_end(each)
 
     async def settled(self) -> None:
         """See that everything that has happened is on record; raises StoreUnavailable."""
