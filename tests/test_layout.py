@@ -20,6 +20,7 @@ TESTED_ELSEWHERE = {
     },
     "core/policy.py": "tests/test_pipeline.py",
     "forward/link.py": "tests/forward/test_link_stdio.py",
+    "kept.py": "tests/test_record.py",
     "receive/turns.py": "tests/behaviours/test_questions.py",
     "sent.py": "tests/test_pipeline.py",
     "store/protocol.py": "tests/store/test_contract.py",

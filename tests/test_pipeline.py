@@ -18,8 +18,8 @@ from interlock.core.rates import Limits
 from interlock.core.rules import Rule, RuleBook
 from interlock.core.safety import Effect, Posture, RunToolFlags
 from interlock.errors import Code
+from interlock.kept import Origin
 from interlock.pipeline import Pipeline, Reply
-from interlock.record import Origin
 from tests.forward.fleets import small
 from tests.running import Running, server_yaml, serving
 from tests.upstream.running import only_once, received, stdio_argv

@@ -31,17 +31,8 @@ from interlock.core.model import (
 )
 from interlock.core.toolbook import ListedTool, Listing, ToolBook
 from interlock.errors import Reason
-from interlock.record import (
-    MAX_ARGUMENTS,
-    MAX_CONTENT,
-    MAX_LABEL,
-    MOST_CHARACTERS,
-    MOST_GATHERED,
-    Origin,
-    Outcome,
-    Recorder,
-    RecordWait,
-)
+from interlock.kept import MAX_ARGUMENTS, MAX_CONTENT, MAX_LABEL, Origin, Outcome
+from interlock.record import MOST_CHARACTERS, MOST_GATHERED, Recorder, RecordWait
 from interlock.store.protocol import Activity, ActivityFilter, ActivityType, StoreUnavailable
 from interlock.store.sqlite import SqliteStore
 from tests.fakes import FakeClock

@@ -28,7 +28,8 @@ from interlock.forward.fleet import Fleet
 from interlock.forward.link import LOG_MESSAGE, Answer, Listener, Notification
 from interlock.forward.questions import Asker, RpcError
 from interlock.forward.upstream import Ask
-from interlock.record import OpenRecord, Origin, Outcome, Recorder
+from interlock.kept import OpenRecord, Origin, Outcome
+from interlock.record import Recorder
 from interlock.sent import FAILURES, ask_of, failure_of, outcome_of
 from interlock.store.protocol import StoreUnavailable
 

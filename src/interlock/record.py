@@ -2,8 +2,8 @@
 
 For anything above read-only both writes are waited for; reads gather for a moment and are queued together, unless the
 operator wants to wait for every call or the last write of the store failed. If the store cannot write, the call is
-refused: no record, no call. This is the one place that writes activities of calls, so it is the one place that redacts,
-and that keeps what agents and upstreams send from filling the disk.
+refused: no record, no call. This is the one place that writes activities of calls; what is kept of them is the
+matter of `kept`.
 
 INVARIANT: above read-only nothing is sent without a durable record, and nothing is answered without a durable outcome.
 """
@@ -12,61 +12,21 @@ import asyncio
 import contextlib
 from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from enum import StrEnum
-from functools import lru_cache
-from itertools import islice
-
-import msgspec
-from msgspec import Struct
 
 from interlock.clock import Clock
-from interlock.core.intent import MAX_REASON
 from interlock.core.lifecycle import CallEvent, CallState, next_call_state
-from interlock.core.model import (
-    CALL_METHOD,
-    Allow,
-    Call,
-    Declaration,
-    Deny,
-    Intent,
-    Json,
-    JsonObject,
-    Micros,
-    OperationType,
-    Sensitivity,
-    Verdict,
-)
-from interlock.core.redact import KnownSecrets, has_nothing_to_hide, redact, redact_text
+from interlock.core.model import Allow, Call, Deny, Json, Micros, Verdict
+from interlock.core.redact import KnownSecrets, redact, redact_text
 from interlock.core.safety import SafetyClass
 from interlock.core.toolbook import ListedTool
+from interlock.kept import Chapter, OpenRecord, Origin, Outcome, activities_of, chapter_of
 from interlock.store.protocol import Activity, ActivityType, Store, StoreUnavailable, Token, new_id
-
-MAX_CONTENT = 16 * 1024
-"""How much of a result is kept, in characters."""
-
-MAX_ARGUMENTS = 64 * 1024
-"""Arguments that are longer than this, as JSON, are not kept, and not even looked at."""
-
-MAX_NAMES = 20
-"""How many names of arguments are told of those that are not kept."""
-
-MAX_LABEL = 200
-"""How much is kept of a name that somebody else chose, in characters."""
-
-MAX_TOLD = 1000
-"""How much is kept of a reason, in characters."""
-
-MAX_WORD = 512
-"""How much of what is cut in two at the end of a result goes with it, in characters."""
 
 GATHER_SECONDS = 0.02
 MOST_GATHERED = 64
 MOST_CHARACTERS = 64 * 1024
 """How long, how many, and how much of them, reads that ended gather before they are queued. They are looked at in one
 go, in which nothing else happens; so what takes long to look at does not gather."""
-
-_BETWEEN_WORDS = " \t\n\\\"',;"
-_OPERATIONS = frozenset(each.value for each in OperationType)
-_SENSITIVITIES = frozenset(each.value for each in Sensitivity)
 
 
 class RecordWait(StrEnum):
@@ -76,40 +36,6 @@ class RecordWait(StrEnum):
     ALL = "all"
 
 
-class Origin(Struct, frozen=True):
-    """Where a call came from, for display only; nothing is ever decided by it."""
-
-    entry: str
-    session_id: str | None = None
-    request_id: str | None = None
-    client: str | None = None
-    model: str | None = None
-
-
-class Outcome(Struct, frozen=True):
-    """How a sent call ended: the event, the size of the result, and its text as far as it is kept."""
-
-    event: CallEvent
-    size: int = 0
-    content: str = ""
-    error: str = ""
-
-
-class OpenRecord(Struct, frozen=True):
-    """A call whose record is open: everything that is told of it, and when it left."""
-
-    id: str
-    at: Micros
-    call: Call
-    found: ListedTool | None
-    verdict: Verdict
-    origin: Origin
-    waits: bool
-    began: Micros
-    questions: Mapping[str, int] | None = None
-    """How often the caller was asked something by the server, by kind; it grows while the call is under way."""
-
-
 @contextlib.contextmanager
 def _reported(what: str) -> Generator[None]:
     """A value that cannot be kept is a defect of ours: told to whoever watches the process."""
@@ -117,29 +43,6 @@ def _reported(what: str) -> Generator[None]:
         yield
     except ValueError as unfit:
         asyncio.get_running_loop().call_exception_handler({"message": what, "exception": unfit})
-
-
-class _Chapter(Struct, frozen=True):
-    """What is told of a call at one moment: how it stands, and how it ended if it has."""
-
-    record: OpenRecord
-    status: CallState | None
-    size: int
-    """How long the arguments are, as JSON."""
-    outcome: Outcome | None = None
-    took: Micros = 0
-
-    @property
-    def length(self) -> int:
-        """About how much there is to look at."""
-        told = 0 if self.outcome is None else len(self.outcome.content) + len(self.outcome.error)
-        return self.size + told
-
-
-def _chapter(
-    record: OpenRecord, status: CallState | None, outcome: Outcome | None = None, took: Micros = 0
-) -> _Chapter:
-    return _Chapter(record, status, len(msgspec.json.encode(record.call.arguments)), outcome, took)
 
 
 class Recorder:
@@ -163,7 +66,7 @@ class Recorder:
         """Told of every call that ended, refused or sent, once that is on record or queued."""
         self._secrets = secrets
         self._known = 0, KnownSecrets()
-        self._gathered: list[_Chapter] = []
+        self._gathered: list[Chapter] = []
         self._characters = 0
         """How much has gathered."""
         self._timer: asyncio.TimerHandle | None = None
@@ -172,7 +75,7 @@ class Recorder:
         """Record a call that was refused; returns the id of its activity."""
         record = self._opened(call, found, verdict, origin)
         # A refusal is never lost, whatever it refused: only reads that were let pass may be.
-        ended = await self._written(_chapter(record, next_call_state(CallState.RECEIVED, CallEvent.REFUSE)))
+        ended = await self._written(chapter_of(record, next_call_state(CallState.RECEIVED, CallEvent.REFUSE)))
         self.on_end(ended)
         return record.id
 
@@ -182,13 +85,13 @@ class Recorder:
         """Open the record of a call that is about to be sent. A read is written once, with its outcome."""
         record = self._opened(call, found, verdict, origin, asked)
         if record.waits:
-            await self._written(_chapter(record, next_call_state(CallState.RECEIVED, CallEvent.SEND)))
+            await self._written(chapter_of(record, next_call_state(CallState.RECEIVED, CallEvent.SEND)))
         return record
 
     async def outcome(self, record: OpenRecord, outcome: Outcome) -> None:
         """Close the record of a call that was sent."""
         status, took = next_call_state(CallState.SENT, outcome.event), self._clock.ticks() - record.began
-        chapter = _chapter(record, status, outcome, took)
+        chapter = chapter_of(record, status, outcome, took)
         if record.waits:
             self.on_end(await self._written(chapter))
         else:
@@ -202,7 +105,7 @@ class Recorder:
         gathered, self._gathered, self._characters = self._gathered, [], 0
         if not gathered:
             return
-        ended = self._activities(gathered)
+        ended = activities_of(gathered, self._known_secrets())
         try:
             self._queue(ended)
         except ValueError:  # one of them is such that no database could hold it; the others are none the worse
@@ -222,7 +125,7 @@ class Recorder:
         self.settle()
         await self._store.write([])
 
-    def _gather(self, chapter: _Chapter) -> None:
+    def _gather(self, chapter: Chapter) -> None:
         """Keep a read for a moment. Many that are told of together cost a fraction of what each would cost alone."""
         self._gathered.append(chapter)
         self._characters += chapter.length
@@ -231,9 +134,9 @@ class Recorder:
         elif self._timer is None:
             self._timer = asyncio.get_running_loop().call_later(GATHER_SECONDS, self.settle)
 
-    async def _written(self, chapter: _Chapter) -> Activity:
+    async def _written(self, chapter: Chapter) -> Activity:
         self.settle()  # so that the log has the order in which things happened
-        (activity,) = self._activities([chapter])
+        (activity,) = activities_of([chapter], self._known_secrets())
         await self._store.write([activity])
         return activity
 
@@ -259,113 +162,6 @@ class Recorder:
             self._known = len(values), KnownSecrets(values)
         return self._known[1]
 
-    def _activities(self, chapters: Sequence[_Chapter]) -> list[Activity]:
-        """What is kept of calls. One look at all of them is enough if it finds nothing to hide, as most often."""
-        known = self._known_secrets()
-        bodies = [_body(each, _Look(known, closely=False)) for each in chapters]
-        if not _are_harmless(bodies, known):
-            for at, chapter in enumerate(chapters):
-                if not _are_harmless(bodies[at : at + 1], known):
-                    bodies[at] = _body(chapter, _Look(known, closely=True))
-        return [_activity(chapter, body, known) for chapter, body in zip(chapters, bodies, strict=True)]
-
-
-def _activity(chapter: _Chapter, body: dict[str, Json], known: KnownSecrets) -> Activity:
-    record = chapter.record
-    call, found, verdict = record.call, record.found, record.verdict
-    return Activity(
-        id=record.id,
-        at=record.at,
-        type=ActivityType.POLICY_DECISION if isinstance(verdict, Deny) else ActivityType.TOOL_CALL,
-        status=chapter.status or CallState.INDETERMINATE,
-        body=body,
-        server=_label(call.server or None, known),
-        tool=_label(call.tool, known),
-        caller=call.caller.name,
-        session_id=_label(record.origin.session_id, known),
-        workspace=call.caller.workspace,
-        intent_type=_one_of(_OPERATIONS, _intent(call, verdict).operation_type),
-        safety_class=None if found is None else found.classification.gateway,
-        verdict=verdict.effect,
-        rule_id=verdict.ground.id,
-    )
-
-
-class _Look(Struct, frozen=True):
-    """How closely texts are looked at before they are kept. A text that is cut is looked at closely in any case: half a
-    secret is not seen to be one."""
-
-    known: KnownSecrets
-    closely: bool
-
-    def text(self, text: str, length: int) -> str:
-        if self.closely or len(text) > length:
-            return _cut(text, length, self.known)
-        return text
-
-    def arguments(self, arguments: JsonObject, size: int) -> Json:
-        if size <= MAX_ARGUMENTS:
-            return redact(arguments, self.known) if self.closely else arguments
-        names: list[Json] = [_cut(name, MAX_LABEL, self.known) for name in islice(arguments, MAX_NAMES)]
-        return {"kept": False, "bytes": size, "keys": names}
-
-    def content(self, text: str, size: int) -> str:
-        """As much of a result as is kept. A word that was cut in two goes too."""
-        if size > MAX_CONTENT:
-            kept, tail = text[: MAX_CONTENT - MAX_WORD], text[MAX_CONTENT - MAX_WORD : MAX_CONTENT]
-            return redact_text(kept + tail[: 1 + max(map(tail.rfind, _BETWEEN_WORDS))], self.known)
-        return redact_text(text, self.known) if self.closely else text
-
-
-def _are_harmless(bodies: Sequence[dict[str, Json]], known: KnownSecrets) -> bool:
-    try:
-        return has_nothing_to_hide(b"\n".join(map(msgspec.json.encode, bodies)), known)
-    except UnicodeEncodeError:  # a lone surrogate, which the closer look knows to deal with
-        return False
-
-
-def _body(chapter: _Chapter, look: _Look) -> dict[str, Json]:
-    record, outcome = chapter.record, chapter.outcome
-    call, verdict, origin, found = record.call, record.verdict, record.origin, record.found
-    body: dict[str, Json] = {
-        "entry": origin.entry,
-        "request_id": None if origin.request_id is None else look.text(origin.request_id, MAX_LABEL),
-        "client": _label(origin.client, look.known),
-        "model": _label(origin.model, look.known),
-        "class_source": None if found is None else found.classification.source,
-        "reasons": [{"code": each.code, "text": look.text(each.text, MAX_TOLD)} for each in verdict.reasons],
-        "metadata": _metadata(record, look),
-        "arguments": look.arguments(call.arguments, chapter.size),
-        "digest": call.digest,
-    }
-    if outcome is not None:
-        body["result"] = _result(outcome, look)
-        body["timings"] = {"upstream_us": chapter.took}
-    return body
-
-
-def _result(outcome: Outcome, look: _Look) -> dict[str, Json]:
-    result: dict[str, Json] = {"size": outcome.size}
-    if outcome.content:
-        result["content"] = look.content(outcome.content, outcome.size)
-    if outcome.error:
-        result["error"] = look.content(outcome.error, len(outcome.error))
-    return result
-
-
-def _metadata(record: OpenRecord, look: _Look) -> dict[str, Json]:
-    call, verdict = record.call, record.verdict
-    metadata: dict[str, Json] = {"tool_variant": call.variant.value}
-    if record.questions:
-        metadata["questions"] = dict(record.questions)
-    if call.method != CALL_METHOD:
-        metadata["method"] = call.method
-    if not isinstance(verdict, Deny):
-        metadata["warnings"] = [look.text(reason.text, MAX_TOLD) for reason in verdict.warnings]
-    if not isinstance(verdict, Deny) or call.declaration.given:
-        metadata["intent"] = _shown_intent(_intent(call, verdict), look)
-    return metadata
-
 
 def config_change(problems: Sequence[str], now: Micros) -> Activity:
     """The activity that tells of a configuration file that changed, and why it was not taken up if it was not."""
@@ -389,37 +185,3 @@ def token_change(token: Token, what: str, by: str, now: Micros) -> Activity:
     return Activity(
         id=new_id(now), at=now, type=ActivityType.TOKEN_CHANGE, status=CallState.SUCCESS, body=body, caller=by
     )
-
-
-def _intent(call: Call, verdict: Verdict) -> Intent | Declaration:
-    """What the call is said to do: as it was read, or, of a refused call, what was declared."""
-    return call.declaration if isinstance(verdict, Deny) else verdict.intent
-
-
-def _shown_intent(intent: Intent | Declaration, look: _Look) -> dict[str, Json]:
-    """As far as it is well formed: what was declared of a refused call may be anything."""
-    reason = intent.reason if isinstance(intent.reason, str) else ""
-    return {
-        "operation_type": _one_of(_OPERATIONS, intent.operation_type),
-        "data_sensitivity": _one_of(_SENSITIVITIES, intent.data_sensitivity),
-        "reason": look.text(reason, MAX_REASON),
-    }
-
-
-def _one_of(words: Collection[str], given: Json) -> str | None:
-    return given if isinstance(given, str) and given in words else None
-
-
-def _label(text: str | None, known: KnownSecrets) -> str | None:
-    """A name that somebody else chose. Most come again and again."""
-    return None if text is None else _cut_label(text[: 2 * MAX_LABEL], known)
-
-
-def _cut(text: str, length: int, known: KnownSecrets) -> str:
-    """A text as it may be kept. What cannot be in it any more is cut off first, so that nobody makes us search it."""
-    return redact_text(text[: 2 * length], known)[:length]
-
-
-@lru_cache(1024)
-def _cut_label(text: str, known: KnownSecrets) -> str:
-    return _cut(text, MAX_LABEL, known)

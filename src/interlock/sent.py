@@ -16,7 +16,7 @@ from interlock.errors import Reason
 from interlock.forward.link import Answer, BadMessage, LinkDown, LinkTimeout, TooLong
 from interlock.forward.questions import Asker
 from interlock.forward.upstream import Ask, tool_call
-from interlock.record import MAX_CONTENT, Outcome
+from interlock.kept import MAX_CONTENT, Outcome
 
 FAILURES = (LinkDown, LinkTimeout, TooLong, BadMessage)
 """What keeps a call from getting its answer."""

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from interlock.core.model import Caller
+from interlock.kept import Origin
 from interlock.receive.catalog import Catalog, Expose
 from interlock.receive.decode import Request
 from interlock.receive.lane import Lane
 from interlock.receive.turns import Context
-from interlock.record import Origin
 from tests.running import serving, turns_of
 
 CONTEXT = Context(Caller("agent"), modern=False, origin=Origin("test"))

@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from interlock.core.model import Caller
+from interlock.kept import Origin
 from interlock.receive.catalog import Catalog
 from interlock.receive.decode import Request
 from interlock.receive.earshot import MAX_WATCHED, Earshot, Hearer
 from interlock.receive.passage import LEGACY_ONLY, Passage
 from interlock.receive.sessions import Session
 from interlock.receive.turns import Context
-from interlock.record import Origin
 from tests.forward.children import python
 from tests.forward.fleets import SERVER
 from tests.running import Running, server_yaml, serving, turns_of

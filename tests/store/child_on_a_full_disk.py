@@ -17,7 +17,8 @@ from interlock.core.lifecycle import CallEvent
 from interlock.core.model import Allow, Call, Caller, Ground, Intent, OperationType
 from interlock.core.toolbook import Listing, ToolBook
 from interlock.errors import Reason
-from interlock.record import Origin, Outcome, Recorder
+from interlock.kept import Origin, Outcome
+from interlock.record import Recorder
 from interlock.store.protocol import StoreUnavailable
 from interlock.store.sqlite import SqliteStore
 

@@ -26,6 +26,7 @@ from interlock.alarms import Alarms
 from interlock.core.model import CALL_METHOD
 from interlock.core.questions import read_answerable
 from interlock.errors import Reason
+from interlock.kept import Origin
 from interlock.receive import replies
 from interlock.receive.decode import Message, Notice, Request, Response, Undecodable, decode_message
 from interlock.receive.earshot import Hearer, Opening, Voice
@@ -38,7 +39,6 @@ from interlock.receive.server import CALLER_KEY, OPENING_KEY, Rest
 from interlock.receive.sessions import Session, Sessions
 from interlock.receive.turns import Context
 from interlock.receive.workspaces import Workspaces
-from interlock.record import Origin
 
 _LEGACY = (None, *HANDSHAKE_PROTOCOL_VERSIONS)
 """The versions that begin with a handshake, or none at all. Every other one, unknown ones too, is the modern way."""

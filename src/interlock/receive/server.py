@@ -19,13 +19,13 @@ from starlette.applications import Starlette
 
 from interlock import __version__
 from interlock.core.model import CALL_METHOD, Caller
+from interlock.kept import Origin
 from interlock.receive.catalog import Expose
 from interlock.receive.decode import Request
 from interlock.receive.earshot import Earshot, Hearer, Opening
 from interlock.receive.lane import Lane
 from interlock.receive.passage import Passage, Refused
 from interlock.receive.turns import Context
-from interlock.record import Origin
 
 CALLER_KEY = "interlock.caller"
 """Where the edge puts the caller it identified into the ASGI scope."""

@@ -14,6 +14,7 @@ from interlock import errors
 from interlock.core.model import CALL_METHOD, Call, Caller, Json, JsonObject
 from interlock.core.questions import Answerable, read_answerable
 from interlock.errors import Reason
+from interlock.kept import Origin
 from interlock.pipeline import Pipeline, Reply
 from interlock.receive import replies, translate
 from interlock.receive.asking import Account, LiveAsker
@@ -22,7 +23,6 @@ from interlock.receive.overhear import Tell, wanted_of
 from interlock.receive.parked import BadAnswer, BadState, ParkedCall, Parking, Required
 from interlock.receive.repeated import RawHeaders
 from interlock.receive.sessions import Session
-from interlock.record import Origin
 
 _CAPABILITIES = "io.modelcontextprotocol/clientCapabilities"
 

@@ -19,10 +19,10 @@ from interlock.core.decide import RunToolEntry
 from interlock.core.intent import OPERATION_OF_VARIANT
 from interlock.core.model import Call, Caller, Declaration, Variant
 from interlock.core.safety import RunToolFlags
+from interlock.kept import Origin
 from interlock.pipeline import Reply
 from interlock.receive.catalog import call_of
 from interlock.receive.identify import OPERATOR_AGENT
-from interlock.record import Origin
 from interlock.store.protocol import StoreUnavailable
 from interlock.web.answers import JSON, encoded
 from interlock.web.parts import Here, Parts

@@ -1,0 +1,251 @@
+"""What is kept of a call: everything that explains it, nothing that is secret, and no more than is bounded.
+
+Agents and upstreams choose what is in here, so texts are cut, arguments that are too long are only counted, and secrets
+are hidden. Nothing here waits or writes: whoever writes activities of calls gets them from here.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from functools import lru_cache
+from itertools import islice
+
+import msgspec
+from msgspec import Struct
+
+from interlock.core.intent import MAX_REASON
+from interlock.core.lifecycle import CallEvent, CallState
+from interlock.core.model import (
+    CALL_METHOD,
+    Call,
+    Declaration,
+    Deny,
+    Intent,
+    Json,
+    JsonObject,
+    Micros,
+    OperationType,
+    Sensitivity,
+    Verdict,
+)
+from interlock.core.redact import KnownSecrets, has_nothing_to_hide, redact, redact_text
+from interlock.core.toolbook import ListedTool
+from interlock.store.protocol import Activity, ActivityType
+
+MAX_CONTENT = 16 * 1024
+"""How much of a result is kept, in characters."""
+
+MAX_ARGUMENTS = 64 * 1024
+"""Arguments that are longer than this, as JSON, are not kept, and not even looked at."""
+
+MAX_NAMES = 20
+"""How many names of arguments are told of those that are not kept."""
+
+MAX_LABEL = 200
+"""How much is kept of a name that somebody else chose, in characters."""
+
+MAX_TOLD = 1000
+"""How much is kept of a reason, in characters."""
+
+MAX_WORD = 512
+"""How much of what is cut in two at the end of a result goes with it, in characters."""
+
+_BETWEEN_WORDS = " \t\n\\\"',;"
+_OPERATIONS = frozenset(each.value for each in OperationType)
+_SENSITIVITIES = frozenset(each.value for each in Sensitivity)
+
+
+class Origin(Struct, frozen=True):
+    """Where a call came from, for display only; nothing is ever decided by it."""
+
+    entry: str
+    session_id: str | None = None
+    request_id: str | None = None
+    client: str | None = None
+    model: str | None = None
+
+
+class Outcome(Struct, frozen=True):
+    """How a sent call ended: the event, the size of the result, and its text as far as it is kept."""
+
+    event: CallEvent
+    size: int = 0
+    content: str = ""
+    error: str = ""
+
+
+class OpenRecord(Struct, frozen=True):
+    """A call whose record is open: everything that is told of it, and when it left."""
+
+    id: str
+    at: Micros
+    call: Call
+    found: ListedTool | None
+    verdict: Verdict
+    origin: Origin
+    waits: bool
+    began: Micros
+    questions: Mapping[str, int] | None = None
+    """How often the caller was asked something by the server, by kind; it grows while the call is under way."""
+
+
+class Chapter(Struct, frozen=True):
+    """What is told of a call at one moment: how it stands, and how it ended if it has."""
+
+    record: OpenRecord
+    status: CallState | None
+    size: int
+    """How long the arguments are, as JSON."""
+    outcome: Outcome | None = None
+    took: Micros = 0
+
+    @property
+    def length(self) -> int:
+        """About how much there is to look at."""
+        told = 0 if self.outcome is None else len(self.outcome.content) + len(self.outcome.error)
+        return self.size + told
+
+
+def chapter_of(
+    record: OpenRecord, status: CallState | None, outcome: Outcome | None = None, took: Micros = 0
+) -> Chapter:
+    return Chapter(record, status, len(msgspec.json.encode(record.call.arguments)), outcome, took)
+
+
+def activities_of(chapters: Sequence[Chapter], known: KnownSecrets) -> list[Activity]:
+    """What is kept of calls. One look at all of them is enough if it finds nothing to hide, as most often."""
+    bodies = [_body(each, _Look(known, closely=False)) for each in chapters]
+    if not _are_harmless(bodies, known):
+        for at, chapter in enumerate(chapters):
+            if not _are_harmless(bodies[at : at + 1], known):
+                bodies[at] = _body(chapter, _Look(known, closely=True))
+    return [_activity(chapter, body, known) for chapter, body in zip(chapters, bodies, strict=True)]
+
+
+def _activity(chapter: Chapter, body: dict[str, Json], known: KnownSecrets) -> Activity:
+    record = chapter.record
+    call, found, verdict = record.call, record.found, record.verdict
+    return Activity(
+        id=record.id,
+        at=record.at,
+        type=ActivityType.POLICY_DECISION if isinstance(verdict, Deny) else ActivityType.TOOL_CALL,
+        status=chapter.status or CallState.INDETERMINATE,
+        body=body,
+        server=_label(call.server or None, known),
+        tool=_label(call.tool, known),
+        caller=call.caller.name,
+        session_id=_label(record.origin.session_id, known),
+        workspace=call.caller.workspace,
+        intent_type=_one_of(_OPERATIONS, _intent(call, verdict).operation_type),
+        safety_class=None if found is None else found.classification.gateway,
+        verdict=verdict.effect,
+        rule_id=verdict.ground.id,
+    )
+
+
+class _Look(Struct, frozen=True):
+    """How closely texts are looked at before they are kept. A text that is cut is looked at closely in any case: half a
+    secret is not seen to be one."""
+
+    known: KnownSecrets
+    closely: bool
+
+    def text(self, text: str, length: int) -> str:
+        if self.closely or len(text) > length:
+            return _cut(text, length, self.known)
+        return text
+
+    def arguments(self, arguments: JsonObject, size: int) -> Json:
+        if size <= MAX_ARGUMENTS:
+            return redact(arguments, self.known) if self.closely else arguments
+        names: list[Json] = [_cut(name, MAX_LABEL, self.known) for name in islice(arguments, MAX_NAMES)]
+        return {"kept": False, "bytes": size, "keys": names}
+
+    def content(self, text: str, size: int) -> str:
+        """As much of a result as is kept. A word that was cut in two goes too."""
+        if size > MAX_CONTENT:
+            kept, tail = text[: MAX_CONTENT - MAX_WORD], text[MAX_CONTENT - MAX_WORD : MAX_CONTENT]
+            return redact_text(kept + tail[: 1 + max(map(tail.rfind, _BETWEEN_WORDS))], self.known)
+        return redact_text(text, self.known) if self.closely else text
+
+
+def _are_harmless(bodies: Sequence[dict[str, Json]], known: KnownSecrets) -> bool:
+    try:
+        return has_nothing_to_hide(b"\n".join(map(msgspec.json.encode, bodies)), known)
+    except UnicodeEncodeError:  # a lone surrogate, which the closer look knows to deal with
+        return False
+
+
+def _body(chapter: Chapter, look: _Look) -> dict[str, Json]:
+    record, outcome = chapter.record, chapter.outcome
+    call, verdict, origin, found = record.call, record.verdict, record.origin, record.found
+    body: dict[str, Json] = {
+        "entry": origin.entry,
+        "request_id": None if origin.request_id is None else look.text(origin.request_id, MAX_LABEL),
+        "client": _label(origin.client, look.known),
+        "model": _label(origin.model, look.known),
+        "class_source": None if found is None else found.classification.source,
+        "reasons": [{"code": each.code, "text": look.text(each.text, MAX_TOLD)} for each in verdict.reasons],
+        "metadata": _metadata(record, look),
+        "arguments": look.arguments(call.arguments, chapter.size),
+        "digest": call.digest,
+    }
+    if outcome is not None:
+        body["result"] = _result(outcome, look)
+        body["timings"] = {"upstream_us": chapter.took}
+    return body
+
+
+def _result(outcome: Outcome, look: _Look) -> dict[str, Json]:
+    result: dict[str, Json] = {"size": outcome.size}
+    if outcome.content:
+        result["content"] = look.content(outcome.content, outcome.size)
+    if outcome.error:
+        result["error"] = look.content(outcome.error, len(outcome.error))
+    return result
+
+
+def _metadata(record: OpenRecord, look: _Look) -> dict[str, Json]:
+    call, verdict = record.call, record.verdict
+    metadata: dict[str, Json] = {"tool_variant": call.variant.value}
+    if record.questions:
+        metadata["questions"] = dict(record.questions)
+    if call.method != CALL_METHOD:
+        metadata["method"] = call.method
+    if not isinstance(verdict, Deny):
+        metadata["warnings"] = [look.text(reason.text, MAX_TOLD) for reason in verdict.warnings]
+    if not isinstance(verdict, Deny) or call.declaration.given:
+        metadata["intent"] = _shown_intent(_intent(call, verdict), look)
+    return metadata
+
+
+def _intent(call: Call, verdict: Verdict) -> Intent | Declaration:
+    """What the call is said to do: as it was read, or, of a refused call, what was declared."""
+    return call.declaration if isinstance(verdict, Deny) else verdict.intent
+
+
+def _shown_intent(intent: Intent | Declaration, look: _Look) -> dict[str, Json]:
+    """As far as it is well formed: what was declared of a refused call may be anything."""
+    reason = intent.reason if isinstance(intent.reason, str) else ""
+    return {
+        "operation_type": _one_of(_OPERATIONS, intent.operation_type),
+        "data_sensitivity": _one_of(_SENSITIVITIES, intent.data_sensitivity),
+        "reason": look.text(reason, MAX_REASON),
+    }
+
+
+def _one_of(words: Collection[str], given: Json) -> str | None:
+    return given if isinstance(given, str) and given in words else None
+
+
+def _label(text: str | None, known: KnownSecrets) -> str | None:
+    """A name that somebody else chose. Most come again and again."""
+    return None if text is None else _cut_label(text[: 2 * MAX_LABEL], known)
+
+
+def _cut(text: str, length: int, known: KnownSecrets) -> str:
+    """A text as it may be kept. What cannot be in it any more is cut off first, so that nobody makes us search it."""
+    return redact_text(text[: 2 * length], known)[:length]
+
+
+@lru_cache(1024)
+def _cut_label(text: str, known: KnownSecrets) -> str:
+    return _cut(text, MAX_LABEL, known)
