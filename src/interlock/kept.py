@@ -107,6 +107,7 @@ class Chapter(Struct, frozen=True):
 def chapter_of(
     record: OpenRecord, status: CallState | None, outcome: Outcome | None = None, took: Micros = 0
 ) -> Chapter:
+    """What is told of a call now."""
     return Chapter(record, status, len(msgspec.json.encode(record.call.arguments)), outcome, took)
 
 
