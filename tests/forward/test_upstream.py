@@ -167,6 +167,7 @@ async def test_an_upstream_that_does_not_start_says_why(argv: list[str]) -> None
             await upstream.start()
 
     assert str(failed.value)
+    assert upstream.protocol_version == ""
 
 
 @pytest.mark.parametrize(

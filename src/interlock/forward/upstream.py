@@ -175,7 +175,11 @@ class Upstream:
         link = self.link
         self._last_words = link.stderr_lines() or self._last_words
         await self._open()
-        await self._negotiate()
+        try:
+            await self._negotiate()
+        except BaseException:  # not handled: whoever agreed to nothing speaks nothing
+            self._speak("")
+            raise
 
     async def close(self) -> None:
         if self._link is not None:
