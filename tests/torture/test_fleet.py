@@ -2,11 +2,14 @@
 
 import asyncio
 import contextlib
+import itertools
 import os
 import signal
 import statistics
 import sys
 import time
+from collections import deque
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -82,10 +85,13 @@ async def call_on(seen: Watched, server: str, number: int) -> float:
     return time.perf_counter() - began
 
 
-async def call_on_until(seen: Watched, server: str, over: asyncio.Event) -> list[float]:
-    took: list[float] = []
-    while not over.is_set() or len(took) < CALLS:
-        took.append(await call_on(seen, server, len(took)))
+async def call_on_until(seen: Watched, server: str, over: asyncio.Event) -> Sequence[float]:
+    """How long the last calls took: not all of them, because what this process keeps is measured too."""
+    took: deque[float] = deque(maxlen=CALLS)
+    for number in itertools.count():
+        if over.is_set() and number >= CALLS:
+            break
+        took.append(await call_on(seen, server, number))
     return took
 
 
