@@ -148,9 +148,9 @@ class Pipeline:
             event, reason = failure_of(failed, call.server, self._fleet.seconds(call.server))
             ended = Outcome(event, error=reason.text)
             return await self._closed(record, ended, Reply(record.id, refusal=reason))
-        except BaseException:
-            # Not handled, only noted: the caller went away, and what the upstream did is not known to us. What cannot
-            # be noted stays open on record, and the next start calls it indeterminate.
+        except BaseException:  # raised again, only noted first: whatever ended this call, it may have been sent
+            # Most often the caller went away. What cannot be noted stays open on record, and the next start calls it
+            # indeterminate.
             with contextlib.suppress(StoreUnavailable):
                 await self._recorder.outcome(record, Outcome(CallEvent.CANCEL))
             raise

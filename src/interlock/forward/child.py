@@ -162,13 +162,13 @@ class Child:
         self._group = process.pid
         self._watch(process)
         connecting = asyncio.ensure_future(self._connect(process))
-        try:
+        with contextlib.ExitStack() as unless_started:
+            # Whatever ends the start, the process must not outlive it.
+            unless_started.callback(connecting.add_done_callback, lambda _: self.kill())
             self._reaper.register(process.pid)
             # Interrupting a loop while it takes over a pipe can leave the pipe with two owners. It takes one turn.
             await asyncio.wait({connecting})
-        except BaseException:  # not handled: whatever ends the start, the process must not outlive it
-            connecting.add_done_callback(lambda _: self.kill())
-            raise
+            unless_started.pop_all()
 
     @property
     def pid(self) -> int | None:

@@ -99,13 +99,13 @@ class Connection(asyncio.Protocol):
         self._taker, self._body, self._done = taker, None, self._loop.create_future()
         taker.sent = True
         self._transport.write(request)
+        answered = False
         try:
             await self._done
-        except BaseException:
-            # Not handled: whoever stops waiting must not find the rest of this answer in front of the next one.
-            self.abort()
-            raise
+            answered = True
         finally:
+            if not answered:  # nobody waits any more: the rest of this answer must not stand before the next one
+                self.abort()
             self._taker = self._body = None
 
     def abort(self) -> None:

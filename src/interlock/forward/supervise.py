@@ -225,15 +225,18 @@ class Supervisor:
         self._began = asyncio.get_running_loop().time()
         self.starts += 1
         self._set(Health.STARTING, self.problem)
-        try:
+        with contextlib.ExitStack() as unless_ready:
+            unless_ready.callback(self._count_start)
             await self._upstream.start()
             await self._list()
             await self._list_rest(self._pace.rest)
             self.hearing.begin()
             self._set_ready()
-        except BaseException:  # not handled, only counted: whoever waits for this start need not wait for the next
-            self._failed_starts += 1
-            raise
+            unless_ready.pop_all()
+
+    def _count_start(self) -> None:
+        """A start failed: whoever waits for it need not wait for the next."""
+        self._failed_starts += 1
 
     def _set_ready(self) -> None:
         if self._upstream.lost:

@@ -177,8 +177,8 @@ class Upstream:
         await self._open()
         try:
             await self._negotiate()
-        except BaseException:  # not handled: whoever agreed to nothing speaks nothing
-            self._speak("")
+        except (LinkDown, LinkTimeout, BadMessage):
+            self._speak("")  # whoever agreed to nothing speaks nothing
             raise
 
     async def close(self) -> None:

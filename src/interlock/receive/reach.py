@@ -122,8 +122,7 @@ class OwnReach:
     async def _serve(self, ask: Ask, talk: "_Talk") -> None:
         try:
             await self._app(self._scope(ask), talk.receive, talk.send)
-        except Exception:
-            # As with any server: what goes wrong in one request is that request's trouble and not the process's.
+        except Exception:  # a failure of one request must not end the process, as with any server
             logging.getLogger(__name__).exception("a request to the gateway failed")
             await talk.fail()
         finally:

@@ -62,9 +62,9 @@ def _apply(connection: sqlite3.Connection, step: Migration) -> None:
                 connection.execute(statement)
             connection.execute(f"PRAGMA user_version = {step.version:d}")  # a pragma takes no parameters
         connection.execute(COMMIT)
-    except BaseException:  # not handled: whatever ends a migration, none of it may stay
-        connection.rollback()
-        raise
+    finally:
+        if connection.in_transaction:  # whatever ended the migration, none of it may stay
+            connection.rollback()
 
 
 def _statements(sql: str) -> Iterator[str]:

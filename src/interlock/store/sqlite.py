@@ -18,7 +18,7 @@ import secrets
 import sqlite3
 from collections.abc import Callable, Generator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -286,15 +286,15 @@ class Handle:
     @contextmanager
     def use(self) -> Generator[sqlite3.Connection]:
         """The connection; what the database says when it fails is raised as StoreUnavailable."""
-        try:
-            if self._connection is None:
-                self._connection = connect(self._path, self._patience, self._pragmas)
-            yield self._connection
-        except BaseException as problem:
-            self.close()  # which also rolls back
-            if isinstance(problem, sqlite3.Error):
+        with ExitStack() as unless_well:
+            unless_well.callback(self.close)  # which also rolls back
+            try:
+                if self._connection is None:
+                    self._connection = connect(self._path, self._patience, self._pragmas)
+                yield self._connection
+            except sqlite3.Error as problem:
                 raise StoreUnavailable(_words(problem)) from problem
-            raise
+            unless_well.pop_all()
 
     def close(self) -> None:
         connection, self._connection = self._connection, None
@@ -332,14 +332,13 @@ def connect(path: Path, patience: float, pragmas: Sequence[str] = ()) -> sqlite3
     """Open the database in autocommit mode; a file that is not there is not created."""
     address = f"{path.absolute().as_uri()}?mode=rw"
     connection = sqlite3.connect(address, timeout=patience, uri=True, isolation_level=None)
-    # Bytes that are no text are evidence of tampering, and have to be read to be shown.
-    connection.text_factory = _text
-    try:
+    with ExitStack() as unless_set_up:
+        unless_set_up.callback(connection.close)
+        # Bytes that are no text are evidence of tampering, and have to be read to be shown.
+        connection.text_factory = _text
         for pragma in pragmas:
             connection.execute(pragma)
-    except BaseException:  # not handled: a connection that is not set up is not left open
-        connection.close()
-        raise
+        unless_set_up.pop_all()
     return connection
 
 
