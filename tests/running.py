@@ -10,6 +10,7 @@ from interlock.app import Gateway, listening, running_gateway
 from interlock.cli.gateway import bind
 from interlock.clock import SystemClock
 from interlock.config.load import Config, load, with_listen
+from interlock.receive.desk_tools import DeskTools
 from interlock.receive.parked import Parking
 from interlock.receive.sealed import Seal
 from interlock.receive.turns import Turns
@@ -40,6 +41,13 @@ class Running:
 def turns_of(gateway: Gateway) -> Turns:
     """What takes calls along the path of a gateway, beside those that it serves itself."""
     return Turns(gateway.pipeline, Parking(Seal(SystemClock())))
+
+
+def desk_tools_of(gateway: Gateway) -> DeskTools:
+    """Our tools around approvals, beside those that a gateway serves itself."""
+    parts = gateway.parts
+    patience = gateway.pipeline.policy.patience
+    return DeskTools(parts.room, gateway.store.approvals, gateway.callers.is_person, lambda: patience)
 
 
 def config_of(folder: Path, text: str = "") -> Config:

@@ -19,12 +19,12 @@ from interlock.core.rules import Rule, RuleBook
 from interlock.core.safety import Effect, Posture, RunToolFlags
 from interlock.errors import Code
 from interlock.kept import Origin
-from interlock.pipeline import Pipeline, Reply
+from interlock.pipeline import Pipeline, Reply, Way
 from tests.forward.fleets import small
 from tests.running import Running, server_yaml, serving
 from tests.upstream.running import only_once, received, stdio_argv
 
-ORIGIN = Origin("test")
+WAY = Way(Origin("test"))
 
 
 @pytest.fixture
@@ -58,7 +58,7 @@ def sends(tmp_path: Path) -> int:
 
 
 async def test_an_allowed_call_is_forwarded_and_its_answer_comes_back(pipeline: Pipeline, tmp_path: Path) -> None:
-    reply = await pipeline.run(call("read_note", {"name": "a"}), ORIGIN)
+    reply = await pipeline.run(call("read_note", {"name": "a"}), WAY)
 
     assert reply.answer is not None
     assert b"content" in reply.answer.result
@@ -78,7 +78,7 @@ async def test_an_allowed_call_is_forwarded_and_its_answer_comes_back(pipeline: 
 async def test_what_may_not_run_sends_nothing_and_is_on_record(
     pipeline: Pipeline, running: Running, tmp_path: Path, wanted: Call, why: Code
 ) -> None:
-    reply = await pipeline.run(wanted, ORIGIN)
+    reply = await pipeline.run(wanted, WAY)
     (activity,) = await running.activities()
 
     assert code(reply) is why
@@ -87,7 +87,7 @@ async def test_what_may_not_run_sends_nothing_and_is_on_record(
 
 
 async def test_an_unknown_tool_is_answered_with_the_nearest_one(pipeline: Pipeline) -> None:
-    reply = await pipeline.run(call("read_nte"), ORIGIN)
+    reply = await pipeline.run(call("read_nte"), WAY)
 
     assert reply.refusal is not None
     assert reply.refusal.text == "Tool 'up:read_nte' not found. Did you mean 'up:read_note'?"
@@ -106,8 +106,8 @@ async def test_a_tool_out_of_scope_is_told_like_one_that_does_not_exist(
     pipeline: Pipeline, running: Running, tmp_path: Path, tool: str, said: str
 ) -> None:
     caller = Caller("agent", scope=Scope(tools=("echo", "ech", "read_notes")))
-    reply = await pipeline.run(Call(caller, "up", tool, {}, argument_digest({})), ORIGIN)
-    await pipeline.run(call("read_note"), ORIGIN)
+    reply = await pipeline.run(Call(caller, "up", tool, {}, argument_digest({})), WAY)
+    await pipeline.run(call("read_note"), WAY)
 
     assert reply.refusal is not None
     assert (reply.refusal.code, reply.refusal.text) == (Code.UNKNOWN_TOOL, said)
@@ -118,8 +118,8 @@ async def test_a_caller_that_calls_too_often_is_told_so_and_the_others_are_not(
     pipeline: Pipeline, running: Running, tmp_path: Path
 ) -> None:
     pipeline.policy = Policy(limits=Limits(calls_per_minute=2))
-    codes = [code(await pipeline.run(call("read_note"), ORIGIN)) for _ in range(3)]
-    other = await pipeline.run(Call(Caller("other"), "up", "read_note", {}, argument_digest({})), ORIGIN)
+    codes = [code(await pipeline.run(call("read_note"), WAY)) for _ in range(3)]
+    other = await pipeline.run(Call(Caller("other"), "up", "read_note", {}, argument_digest({})), WAY)
 
     assert codes == [None, None, Code.RATE_LIMITED]
     assert code(other) is None
@@ -128,7 +128,7 @@ async def test_a_caller_that_calls_too_often_is_told_so_and_the_others_are_not(
 
 async def test_a_slow_upstream_is_given_up_and_the_record_says_so(pipeline: Pipeline, running: Running) -> None:
     pipeline.policy = Policy(entry=GatewayEntry(Posture.OPEN))
-    reply = await pipeline.run(call("slow", {"seconds": 30}), ORIGIN)
+    reply = await pipeline.run(call("slow", {"seconds": 30}), WAY)
     (activity,) = await running.activities()
 
     assert code(reply) is Code.UPSTREAM_TIMEOUT
@@ -139,7 +139,7 @@ async def test_an_upstream_that_breaks_the_protocol_leaves_an_indeterminate_call
     pipeline: Pipeline, running: Running
 ) -> None:
     pipeline.policy = Policy(entry=GatewayEntry(Posture.OPEN))
-    reply = await pipeline.run(call("crash"), ORIGIN)
+    reply = await pipeline.run(call("crash"), WAY)
     (activity,) = await running.activities()
 
     assert reply.refusal is not None
@@ -151,8 +151,8 @@ async def test_an_upstream_that_breaks_the_protocol_leaves_an_indeterminate_call
 async def test_an_answer_that_is_too_long_costs_only_its_own_call(pipeline: Pipeline, running: Running) -> None:
     pipeline.policy = Policy(entry=GatewayEntry(Posture.OPEN))
     async with asyncio.TaskGroup() as group:
-        beside = group.create_task(pipeline.run(call("slow", {"seconds": 0.3}), ORIGIN))
-        long = group.create_task(pipeline.run(call("huge", {"size": 5_000_000}), ORIGIN))
+        beside = group.create_task(pipeline.run(call("slow", {"seconds": 0.3}), WAY))
+        long = group.create_task(pipeline.run(call("huge", {"size": 5_000_000}), WAY))
     statuses = {each.tool: each.status for each in await running.activities()}
     refusal = long.result().refusal
 
@@ -167,8 +167,8 @@ async def test_an_answer_that_is_too_long_costs_only_its_own_call(pipeline: Pipe
 async def test_a_call_to_an_upstream_that_is_down_was_not_sent(tmp_path: Path) -> None:
     argv = only_once(stdio_argv(tmp_path / "upstream.log"), tmp_path / "mark")
     async with serving(tmp_path, "posture: open\nservers:\n" + server_yaml("up", argv)) as running:
-        await running.gateway.pipeline.run(call("crash"), ORIGIN)
-        reply = await running.gateway.pipeline.run(call("write_note"), ORIGIN)
+        await running.gateway.pipeline.run(call("crash"), WAY)
+        reply = await running.gateway.pipeline.run(call("write_note"), WAY)
         last = (await running.activities())[-1]
 
     assert code(reply) is Code.UPSTREAM_DOWN
@@ -191,7 +191,7 @@ workspaces: [{{id: ws}}]
         answers: list[dict[str, Any]] = []
         for name, workspace in (("a", None), ("b", None), ("a", "ws")):
             calling = Call(Caller(name, workspace), "up", "echo", {}, argument_digest({}))
-            reply = await running.gateway.pipeline.run(calling, ORIGIN)
+            reply = await running.gateway.pipeline.run(calling, WAY)
             assert reply.answer is not None
             answers.append(json.loads(reply.answer.result))
 
@@ -202,7 +202,7 @@ workspaces: [{{id: ws}}]
 async def test_without_a_store_nothing_is_sent(pipeline: Pipeline, running: Running, tmp_path: Path) -> None:
     await running.gateway.store.close()
 
-    reply = await pipeline.run(call("write_note", {"name": "a", "text": "b"}), ORIGIN)
+    reply = await pipeline.run(call("write_note", {"name": "a", "text": "b"}), WAY)
 
     assert code(reply) is Code.AUDIT_UNAVAILABLE
     assert sends(tmp_path) == 0
@@ -213,7 +213,7 @@ async def test_an_outcome_that_cannot_be_recorded_is_never_told_as_not_sent(
 ) -> None:
     pipeline.policy = Policy(entry=GatewayEntry(Posture.OPEN))
     async with asyncio.timeout(20), asyncio.TaskGroup() as group:
-        under_way = group.create_task(pipeline.run(call("slow", {"seconds": 0.3}), ORIGIN))
+        under_way = group.create_task(pipeline.run(call("slow", {"seconds": 0.3}), WAY))
         while sends(tmp_path) == 0:  # noqa: ASYNC110 - another process writes it
             await asyncio.sleep(0.01)
         await running.gateway.store.close()
@@ -222,8 +222,8 @@ async def test_an_outcome_that_cannot_be_recorded_is_never_told_as_not_sent(
 
 
 async def test_another_entry_brings_its_own_table(pipeline: Pipeline) -> None:
-    blocked = await pipeline.run(call("write_note"), ORIGIN, entry=RunToolEntry())
-    passed = await pipeline.run(call("write_note"), ORIGIN, entry=RunToolEntry(RunToolFlags(approve=True)))
+    blocked = await pipeline.run(call("write_note"), Way(Origin("test"), RunToolEntry()))
+    passed = await pipeline.run(call("write_note"), Way(Origin("test"), RunToolEntry(RunToolFlags(approve=True))))
 
     assert blocked.refusal is not None
     assert blocked.refusal.text.startswith("Blocked: tool 'write_note' is classified write-capable.")
@@ -231,9 +231,9 @@ async def test_another_entry_brings_its_own_table(pipeline: Pipeline) -> None:
 
 
 async def test_a_new_policy_counts_from_the_next_call_on(pipeline: Pipeline) -> None:
-    before = await pipeline.run(call("read_note"), ORIGIN)
+    before = await pipeline.run(call("read_note"), WAY)
     pipeline.policy = Policy(rules=RuleBook([Rule("no", Effect.DENY)]))
-    after = await pipeline.run(call("read_note"), ORIGIN)
+    after = await pipeline.run(call("read_note"), WAY)
 
     assert before.answer is not None
     assert code(after) is Code.DENIED_BY_RULE

@@ -12,27 +12,30 @@ import socket
 import sys
 from collections.abc import AsyncGenerator, Generator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from functools import partial
 from pathlib import Path, PurePosixPath
+from typing import Literal
 
 import uvicorn
 from msgspec import structs
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from interlock import __version__, errors
+from interlock.approve.room import room_in
 from interlock.clock import Clock, SystemClock
 from interlock.config.load import Config
 from interlock.config.references import resolve, values_in
 from interlock.config.roster import Roster
 from interlock.config.tree import AuthScope as Credentials
-from interlock.config.tree import Server
+from interlock.config.tree import HoldSection, Server
 from interlock.config.watch import Watch
 from interlock.core.decide import GatewayEntry
 from interlock.core.health import Health
 from interlock.core.intent import IntentPolicy
 from interlock.core.lifecycle import CallState
 from interlock.core.model import Json
-from interlock.core.policy import Policy
+from interlock.core.policy import Patience, Policy
 from interlock.core.rates import Limits
 from interlock.core.rules import RuleBook
 from interlock.core.safety import SafetyClass
@@ -44,6 +47,7 @@ from interlock.forward.upstream import UpstreamSpec
 from interlock.pipeline import Pipeline
 from interlock.receive.catalog import Catalog, Expose
 from interlock.receive.connection import Connection
+from interlock.receive.desk_tools import DeskTools
 from interlock.receive.earshot import Earshot
 from interlock.receive.edge import LOOPBACK, Edge, Refused, own_hosts, send_refusal
 from interlock.receive.exchange import send_json
@@ -58,6 +62,7 @@ from interlock.receive.sessions import Sessions
 from interlock.receive.turns import Turns
 from interlock.receive.workspaces import Workspaces
 from interlock.record import Recorder, RecordWait, config_change, token_change
+from interlock.second_key import SecondKey
 from interlock.store.folder import DataFolder, Hold
 from interlock.store.protocol import Store, StoreUnavailable
 from interlock.store.sqlite import SqliteStore
@@ -103,6 +108,23 @@ def policy_of(config: Config) -> Policy:
         postures_of_workspaces={each.id: each.posture for each in settings.workspaces if each.posture},
         postures_of_servers={name: each.posture for name, each in settings.servers.items() if each.posture},
         limits=Limits(settings.limits.calls_per_minute, settings.limits.in_flight_per_caller),
+        patience=patience_of(settings.hold),
+        workspaces={each.id: each.name or each.id for each in settings.workspaces},
+    )
+
+
+def patience_of(hold: HoldSection) -> Patience:
+    """How long callers wait at the desk."""
+
+    def seconds(value: timedelta | Literal["never"]) -> float | None:
+        return value.total_seconds() if isinstance(value, timedelta) else None
+
+    return Patience(
+        answer_after=seconds(hold.answer_after),
+        clients={name: seconds(value) for name, value in hold.clients.items()},
+        use_within=int(hold.use_within.total_seconds()),
+        max_pending=hold.max_pending_per_caller,
+        elicit=hold.ask_justification == "elicit",
     )
 
 
@@ -223,6 +245,7 @@ async def running_gateway(
         await ensure_operator(store, hold.folder, gateway.callers, time)
         await stack.enter_async_context(gateway.parts.feed.running())
         await stack.enter_async_context(gateway.face.running())
+        await stack.enter_async_context(gateway.parts.room.desk.running())
         if servers and config.file is not None:
             await stack.enter_async_context(_keeping_up(Watch(config, variables), roster, store, time))
         yield gateway
@@ -256,6 +279,7 @@ async def _keeping_up(watch: Watch, roster: Roster, store: Store, clock: Clock) 
 async def _apply(gateway: Gateway, environ: Mapping[str, str], config: Config, anew: Sequence[str]) -> None:
     """Take up other servers while calls go on."""
     gateway.pipeline.policy = policy_of(config)
+    gateway.parts.room.approvers.use_within = gateway.pipeline.policy.patience.use_within
     gateway.hidden.update(secrets_of(config, environ))
     gateway.face.workspaces = gateway.parts.workspaces = workspaces_of(config)
     gateway.parts.settings = shown_settings(config)
@@ -272,18 +296,27 @@ async def _assemble(
     fleet.on_health = feed.health
     metrics = Metrics(fleet, lambda: len(sessions))
     recorder.on_end = metrics.seen
-    pipeline = Pipeline(fleet, recorder, clock, policy_of(config))
+    policy = policy_of(config)
+    room = room_in(store, clock, recorder.known_secrets)
+    await room.load()
+    room.approvers.use_within = policy.patience.use_within
+    pipeline = Pipeline(fleet, recorder, clock, policy, SecondKey(room.desk, recorder), room.freezer)
     catalog = Catalog(Expose(settings.expose), settings.namespacing)
     turns = Turns(pipeline, Parking(Seal(clock)))
-    lane = Lane(pipeline, catalog, turns)
+    callers = Callers(clock, allow_local=settings.listen.host in LOOPBACK)
+    tools = DeskTools(room, store.approvals, callers.is_person, lambda: pipeline.policy.patience)
+    lane = Lane(pipeline, catalog, turns, tools)
     earshot = Earshot(tools=catalog.expose is not Expose.SEARCH)
     fleet.on_change, fleet.on_offer, fleet.on_updated = earshot.tools_changed, earshot.offer_changed, earshot.updated
-    callers = Callers(clock, allow_local=settings.listen.host in LOOPBACK)
     callers.replace(await store.list_tokens())
+    room.approvers.lineage, room.register.board.may_still = lambda: callers.lineage, callers.may_still_answer
     edge = Edge(own_hosts(settings.listen.host, settings.listen.port), max_body=settings.limits.body)
     rest = Rest(lane, Passage(pipeline, catalog, earshot, turns), metrics.stray_call)
     face = Face(edge, callers, sessions, lane, rest, workspaces)
-    parts = Parts(store, pipeline, callers, clock, edge, fleet, metrics, workspaces, shown, drift, feed, roster, hidden)
+    pipeline.identify = lambda caller: face.workspaces.again(caller, callers)
+    parts = Parts(
+        store, pipeline, callers, clock, edge, fleet, metrics, workspaces, shown, drift, feed, roster, room, hidden
+    )
     return Gateway(face, pipeline, fleet, store, callers, edge, parts, hidden)
 
 
@@ -375,6 +408,7 @@ async def listening(gateway: Gateway, listener: socket.socket, hold: Hold) -> As
             server.should_exit = True
             # Whoever only listens would keep the server from ending until its patience is over.
             gateway.parts.feed.end()
+            await gateway.parts.room.desk.close()
             await gateway.face.end_sessions()
 
 

@@ -15,6 +15,7 @@ from interlock.core.intent import MAX_REASON
 from interlock.core.lifecycle import CallEvent, CallState
 from interlock.core.model import (
     CALL_METHOD,
+    Allow,
     Call,
     Declaration,
     Deny,
@@ -28,6 +29,7 @@ from interlock.core.model import (
 )
 from interlock.core.redact import KnownSecrets, has_nothing_to_hide, redact, redact_text
 from interlock.core.toolbook import ListedTool
+from interlock.errors import Reason
 from interlock.store.protocol import Activity, ActivityType
 
 MAX_CONTENT = 16 * 1024
@@ -72,6 +74,16 @@ class Outcome(Struct, frozen=True):
     error: str = ""
 
 
+class Unapproved(Struct, frozen=True):
+    """The call does not pass: what that is on record, and what its caller is told."""
+
+    event: CallEvent
+    reason: Reason
+    approval: str | None = None
+    come_again: Micros | None = None
+    """Until when the caller may come again, where it is told to."""
+
+
 class OpenRecord(Struct, frozen=True):
     """A call whose record is open: everything that is told of it, and when it left."""
 
@@ -83,6 +95,8 @@ class OpenRecord(Struct, frozen=True):
     origin: Origin
     waits: bool
     began: Micros
+    approval: str | None = None
+    """The approval that it waited for, or came from."""
     questions: Mapping[str, int] | None = None
     """How often the caller was asked something by the server, by kind; it grows while the call is under way."""
 
@@ -127,7 +141,7 @@ def _activity(chapter: Chapter, body: dict[str, Json], known: KnownSecrets) -> A
     return Activity(
         id=record.id,
         at=record.at,
-        type=ActivityType.POLICY_DECISION if isinstance(verdict, Deny) else ActivityType.TOOL_CALL,
+        type=ActivityType.TOOL_CALL if isinstance(verdict, Allow) else ActivityType.POLICY_DECISION,
         status=chapter.status or CallState.INDETERMINATE,
         body=body,
         server=_label(call.server or None, known),
@@ -139,7 +153,24 @@ def _activity(chapter: Chapter, body: dict[str, Json], known: KnownSecrets) -> A
         safety_class=None if found is None else found.classification.gateway,
         verdict=verdict.effect,
         rule_id=verdict.ground.id,
+        approval_id=record.approval,
     )
+
+
+def asked_of(call: Call, found: ListedTool, origin: Origin, reasons: Sequence[str], known: KnownSecrets) -> JsonObject:
+    """What reviewers are shown of a call that waits for them. Kept as long as the approval is, so nothing secret is in
+    it, and what is too long to be kept is counted and not cut."""
+    look = _Look(known, closely=True)
+    return {
+        "request_session_id": _label(origin.session_id, known),
+        "request_client_type": _label(origin.client, known),
+        "request_model": _label(origin.model, known),
+        "arguments": look.arguments(call.arguments, len(msgspec.json.encode(call.arguments))),
+        "class_source": found.classification.source,
+        "reasons": [look.text(each, MAX_TOLD) for each in reasons],
+        "intent": _shown_intent(call.declaration, look),
+        "entry": origin.entry,
+    }
 
 
 class _Look(Struct, frozen=True):

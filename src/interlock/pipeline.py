@@ -1,7 +1,7 @@
 """The path: everything Interlock does to a call, from left to right.
 
     find tool → classify → check intent → match rules → decide ─┬─ Deny  → record → reply
-                                                                ├─ Hold  → record → reply
+                                                                ├─ Hold  → desk (wait) → grant → decide again
                                                                 └─ Allow → record → forward → record → reply
 
 The gateway, the command line, the lab and the dashboard build a Call and hand it to `Pipeline.run`; there is no second
@@ -9,15 +9,19 @@ door. This module forwards what was allowed, records what happened, and decides 
 """
 
 import contextlib
+from collections.abc import Callable
+from functools import partial
 
-from msgspec import Struct
+from msgspec.structs import replace
 
 from interlock import errors
+from interlock.approve.desk import Approved
+from interlock.approve.freezer import Freezer
 from interlock.clock import Clock
-from interlock.core.canonical import argument_digest, content_hash
-from interlock.core.decide import Entry, Facts, decide
+from interlock.core.canonical import argument_digest
+from interlock.core.decide import Facts, decide, standing_ground
 from interlock.core.lifecycle import CallEvent
-from interlock.core.model import CALL_METHOD, Allow, Call, Caller, Deny, Ground, Hold
+from interlock.core.model import CALL_METHOD, Allow, Call, Caller, Deny, Hold
 from interlock.core.offers import Offers
 from interlock.core.policy import Policy
 from interlock.core.rates import Rates
@@ -25,35 +29,33 @@ from interlock.core.schemas import Schemas
 from interlock.core.toolbook import ListedTool, ToolBook, may_know, similar
 from interlock.errors import Code, Reason
 from interlock.forward.fleet import Fleet
-from interlock.forward.link import LOG_MESSAGE, Answer, Listener, Notification
-from interlock.forward.questions import Asker, RpcError
-from interlock.forward.upstream import Ask
+from interlock.forward.link import LOG_MESSAGE, Answer, Notification
+from interlock.forward.questions import RpcError
 from interlock.kept import OpenRecord, Origin, Outcome
 from interlock.record import Recorder
-from interlock.sent import FAILURES, ask_of, failure_of, outcome_of
+from interlock.second_key import SecondKey
+from interlock.sent import FAILURES, Reply, Way, ask_of, failure_of, outcome_of
 from interlock.store.protocol import StoreUnavailable
 
-__all__ = ["LOG_MESSAGE", "Answer", "Notification", "Pipeline", "Reply", "RpcError"]
-
-
-class Reply(Struct, frozen=True):
-    """What goes back: the upstream's answer as it came, or the reason of a refusal. `activity` is its record."""
-
-    activity: str
-    answer: Answer | None = None
-    refusal: Reason | None = None
+__all__ = ["LOG_MESSAGE", "Answer", "Notification", "Pipeline", "Reply", "RpcError", "Way"]
 
 
 class Pipeline:
     """The one door to the upstreams."""
 
-    def __init__(self, fleet: Fleet, recorder: Recorder, clock: Clock, policy: Policy) -> None:
+    def __init__(
+        self, fleet: Fleet, recorder: Recorder, clock: Clock, policy: Policy, second_key: SecondKey, freezer: Freezer
+    ) -> None:
         self._fleet = fleet
         self._recorder = recorder
         self._clock = clock
+        self._second_key = second_key
+        self._freezer = freezer
         self._schemas = Schemas()
         self._rates = Rates()
         self.policy = policy
+        self.identify: Callable[[Caller], Caller | Reason] = lambda caller: caller
+        """Who a caller is by now, after it waited: its token may have been revoked, or reach less far."""
 
     @property
     def book(self) -> ToolBook:
@@ -65,37 +67,70 @@ class Pipeline:
         """What the servers have beside tools, as it is known now."""
         return self._fleet.offers
 
-    async def run(
-        self,
-        call: Call,
-        origin: Origin,
-        *,
-        entry: Entry | None = None,
-        listener: Listener | None = None,
-        log_level: str | None = None,
-        asker: Asker | None = None,
-    ) -> Reply:
-        """Take one call along the path. `listener` hears of it on the way, `asker` asks its client for the server."""
+    async def run(self, call: Call, way: Way) -> Reply:
+        """Take one call along the path."""
         found = self._find(call)
-        facts = self._facts(call, found, entry)
+        facts = self._facts(call, found, way)
         verdict = decide(facts)
         try:
-            if isinstance(verdict, Allow) and found is not None:
-                with self._rates.counting(call.caller.name, self.policy.limits, facts.now):
-                    ask = ask_of(call, found, log_level, asker)
-                    return await self._forward(call, ask, found, verdict, origin, listener)
-            refusal = verdict if isinstance(verdict, Deny) else _unasked(verdict, call)
-            return Reply(await self._recorder.refused(call, found, refusal, origin), refusal=_told(refusal, facts))
+            if isinstance(verdict, Deny) or found is None:
+                return await self._refuse(facts, found, verdict, way)
+            if isinstance(verdict, Hold) or call.approval_id is not None:
+                return await self._hold(call, found, verdict, way)
+            return await self._pass(call, found, verdict, way)
         except StoreUnavailable:
             return Reply("", refusal=errors.AUDIT_UNAVAILABLE())
+
+    async def _hold(self, call: Call, found: ListedTool, verdict: Hold | Allow, way: Way) -> Reply:
+        answer = await self._second_key.turned(call, found, verdict, way, self.policy)
+        if isinstance(answer, Approved):
+            return await self._pass_anew(call, answer, way)
+        activity = await self._recorder.unapproved(call, found, verdict, way.origin, answer)
+        return Reply(activity, None, answer.reason, answer.approval, answer.come_again)
+
+    async def _pass_anew(self, call: Call, approved: Approved, way: Way) -> Reply:
+        # INVARIANT: an approval forwards nothing. Whoever waited is decided about anew, with fresh facts, and passes by
+        # the grant that the approval became, or not at all.
+        caller, found = self.identify(call.caller), self._find(call)
+        if isinstance(caller, Reason):
+            stranger = Deny((caller,), standing_ground("caller"))
+            return await self._refuse(self._facts(call, found, way), found, stranger, way, approved.approval)
+        call = replace(call, caller=caller)
+        facts = self._facts(call, found, way)
+        verdict = self._second_key.fits(approved, facts)
+        if approved.grant.uses:
+            return await self._second_key.outcome(approved.approval, found)
+        if not isinstance(verdict, Allow) or found is None:
+            return await self._refuse(facts, found, verdict, way, approved.approval)
+        return await self._pass(call, found, verdict, way, waited=True)
+
+    async def _pass(self, call: Call, found: ListedTool, verdict: Allow, way: Way, *, waited: bool = False) -> Reply:
+        with self._rates.counting(call.caller.name, self.policy.limits, self._clock.now()):
+            if verdict.grant is None:
+                return await self._forward(call, found, verdict, way)
+            forward = partial(self._forward, call, found, verdict, way)
+            reply = await self._second_key.use(verdict, forward, waited=waited)
+        return reply or await self._second_key.outcome(verdict.approval or "", found)
+
+    async def _refuse(
+        self,
+        facts: Facts,
+        found: ListedTool | None,
+        verdict: Deny | Hold | Allow,
+        way: Way,
+        approval: str | None = None,
+    ) -> Reply:
+        refusal = verdict if isinstance(verdict, Deny) else Deny(verdict.reasons, verdict.ground)
+        activity = await self._recorder.refused(facts.call, found, refusal, way.origin, approval)
+        return Reply(activity, refusal=_told(refusal, facts))
 
     async def settled(self) -> None:
         """See that every call that ended is on record; raises StoreUnavailable."""
         await self._recorder.settled()
 
     def may_ask(self, server: str) -> bool:
-        """Whether this server may ask its callers something while it is called."""
-        return self._fleet.may_ask(server)
+        """Whether a caller may be asked something while it calls this server: by the server, or why it calls."""
+        return self.policy.patience.elicit or self._fleet.may_ask(server)
 
     def release(self, server: str, uri: str) -> None:
         """Somebody who subscribed to a resource does not need that any more."""
@@ -105,7 +140,7 @@ class Pipeline:
         """Record a call that names nothing which could be called, and refuse it."""
         call = Call(caller, "", name, {}, argument_digest({}))
         try:
-            refusal = Deny((reason,), Ground("call", content_hash("call")))
+            refusal = Deny((reason,), standing_ground("call"))
             return Reply(await self._recorder.refused(call, None, refusal, origin), refusal=reason)
         except StoreUnavailable:
             return Reply("", refusal=errors.AUDIT_UNAVAILABLE())
@@ -116,31 +151,38 @@ class Pipeline:
             return self.book.find(call.server, call.tool)
         return self.offers.find(call.server, call.method)
 
-    def _facts(self, call: Call, found: ListedTool | None, entry: Entry | None) -> Facts:
-        now = self._clock.now()
+    def _facts(self, call: Call, found: ListedTool | None, way: Way) -> Facts:
+        now, policy = self._clock.now(), self.policy
+        known = self._second_key.known(call, now)
         return Facts(
             call=call,
             found=None if found is None else found.known,
-            rules=self.policy.rules,
+            rules=policy.rules,
             now=now,
-            entry=entry or self.policy.entry_for(call),
-            hold=self.policy.hold,
+            entry=way.entry or policy.entry_for(call),
+            hold=policy.hold,
+            grants=known.grants,
             suggestion="" if found is not None and may_know(call.caller, found) else similar(call, self.book),
-            over_rate=self._rates.over(call.caller.name, self.policy.limits, now),
+            frozen=self._freezer.of(call),
+            over_rate=self._rates.over(call.caller.name, policy.limits, now),
             argument_problem=None if found is None else self._schemas.problem(found, call.arguments),
+            waiting=known.waiting,
+            recent_denial=known.recent_denial,
+            pending_count=known.pending_count,
+            max_pending=policy.patience.max_pending,
+            desk_full=known.full,
         )
 
-    async def _forward(
-        self, call: Call, ask: Ask, found: ListedTool, verdict: Allow, origin: Origin, listener: Listener | None
-    ) -> Reply:
+    async def _forward(self, call: Call, found: ListedTool, verdict: Allow, way: Way) -> Reply:
         # INVARIANT: the record comes before the first byte, the outcome before the answer.
-        asked = None if ask.asker is None else ask.asker.asked
-        record = await self._recorder.ahead(call, found, verdict, origin, asked)
+        ask = ask_of(call, found, way.log_level, way.asker)
+        asked = None if way.asker is None else way.asker.asked
+        record = await self._recorder.ahead(call, found, verdict, way.origin, asked)
         try:
             answer = await self._fleet.call(
                 call.server,
                 ask,
-                listener,
+                way.listener,
                 auth_scope=verdict.auth_scope,
                 caller=call.caller.name,
             )
@@ -164,12 +206,6 @@ class Pipeline:
         except StoreUnavailable:
             return Reply(record.id, refusal=errors.INDETERMINATE())
         return reply
-
-
-def _unasked(held: Hold | Allow, call: Call) -> Deny:
-    """The refusal of a call that nobody can be asked about. That its tool is new comes first: it says what to do."""
-    reasons = (errors.NO_DESK(tool=call.shown), *held.reasons)
-    return Deny(tuple(sorted(reasons, key=lambda each: each.code is not Code.NEW_TOOL)), held.ground)
 
 
 def _told(refusal: Deny, facts: Facts) -> Reason:

@@ -13,13 +13,15 @@ import contextlib
 from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from enum import StrEnum
 
+from msgspec import structs
+
 from interlock.clock import Clock
 from interlock.core.lifecycle import CallEvent, CallState, next_call_state
-from interlock.core.model import Allow, Call, Deny, Json, Micros, Verdict
+from interlock.core.model import Allow, Call, Deny, Hold, Json, Micros, Verdict
 from interlock.core.redact import KnownSecrets, redact, redact_text
 from interlock.core.safety import SafetyClass
 from interlock.core.toolbook import ListedTool
-from interlock.kept import Chapter, OpenRecord, Origin, Outcome, activities_of, chapter_of
+from interlock.kept import Chapter, OpenRecord, Origin, Outcome, Unapproved, activities_of, chapter_of
 from interlock.store.protocol import Activity, ActivityType, Store, StoreUnavailable, Token, new_id
 
 GATHER_SECONDS = 0.02
@@ -43,6 +45,10 @@ def _reported(what: str) -> Generator[None]:
         yield
     except ValueError as unfit:
         asyncio.get_running_loop().call_exception_handler({"message": what, "exception": unfit})
+
+
+class GrantSpent(Exception):
+    """The grant that a call needs cannot be used any more: nothing was written, and nothing may be sent."""
 
 
 class Recorder:
@@ -71,22 +77,57 @@ class Recorder:
         """How much has gathered."""
         self._timer: asyncio.TimerHandle | None = None
 
-    async def refused(self, call: Call, found: ListedTool | None, verdict: Deny, origin: Origin) -> str:
+    async def refused(
+        self, call: Call, found: ListedTool | None, verdict: Deny, origin: Origin, approval: str | None = None
+    ) -> str:
         """Record a call that was refused; returns the id of its activity."""
         record = self._opened(call, found, verdict, origin)
+        if approval is not None:
+            record = structs.replace(record, approval=approval)
         # A refusal is never lost, whatever it refused: only reads that were let pass may be.
         ended = await self._written(chapter_of(record, next_call_state(CallState.RECEIVED, CallEvent.REFUSE)))
         self.on_end(ended)
         return record.id
 
+    async def unapproved(
+        self, call: Call, found: ListedTool, verdict: Hold | Allow, origin: Origin, ended: Unapproved
+    ) -> str:
+        """Record a call that waited for an approval, or came back for one, and was not let pass."""
+        reasons = (ended.reason, *verdict.reasons)
+        held = structs.replace(verdict, reasons=reasons) if isinstance(verdict, Hold) else Deny(reasons, verdict.ground)
+        record = structs.replace(self._opened(call, found, held, origin), approval=ended.approval)
+        self.on_end(await self._written(chapter_of(record, next_call_state(CallState.HELD, ended.event))))
+        return record.id
+
     async def ahead(
         self, call: Call, found: ListedTool, verdict: Allow, origin: Origin, asked: Mapping[str, int] | None = None
     ) -> OpenRecord:
-        """Open the record of a call that is about to be sent. A read is written once, with its outcome."""
+        """Open the record of a call that is about to be sent. A read is written once, with its outcome.
+
+        INVARIANT: a call that needs a grant uses it in the same transaction, or raises GrantSpent.
+        """
         record = self._opened(call, found, verdict, origin, asked)
+        if verdict.grant is not None:
+            record = structs.replace(record, waits=True, approval=verdict.approval)
         if record.waits:
-            await self._written(chapter_of(record, next_call_state(CallState.RECEIVED, CallEvent.SEND)))
+            try:
+                await self._open(record, verdict.grant)
+            except asyncio.CancelledError:
+                # It may be written all the same, and nothing will be sent.
+                with contextlib.suppress(StoreUnavailable):
+                    await self.outcome(record, Outcome(CallEvent.CANCEL))
+                raise
         return record
+
+    async def _open(self, record: OpenRecord, grant: str | None) -> None:
+        chapter = chapter_of(record, next_call_state(CallState.RECEIVED, CallEvent.SEND))
+        if grant is None:
+            await self._written(chapter)
+            return
+        self.settle()
+        (activity,) = activities_of([chapter], self.known_secrets())
+        if not await self._store.approvals.use_grant(grant, activity):
+            raise GrantSpent
 
     async def outcome(self, record: OpenRecord, outcome: Outcome) -> None:
         """Close the record of a call that was sent."""
@@ -105,7 +146,7 @@ class Recorder:
         gathered, self._gathered, self._characters = self._gathered, [], 0
         if not gathered:
             return
-        ended = activities_of(gathered, self._known_secrets())
+        ended = activities_of(gathered, self.known_secrets())
         try:
             self._queue(ended)
         except ValueError:  # one of them is such that no database could hold it; the others are none the worse
@@ -134,9 +175,13 @@ class Recorder:
         elif self._timer is None:
             self._timer = asyncio.get_running_loop().call_later(GATHER_SECONDS, self.settle)
 
+    async def find(self, activity_id: str) -> Activity | None:
+        """What is on record of a call."""
+        return await self._store.get_activity(activity_id)
+
     async def _written(self, chapter: Chapter) -> Activity:
         self.settle()  # so that the log has the order in which things happened
-        (activity,) = activities_of([chapter], self._known_secrets())
+        (activity,) = activities_of([chapter], self.known_secrets())
         await self._store.write([activity])
         return activity
 
@@ -151,12 +196,13 @@ class Recorder:
         now = self._clock.now()
         # After a failure only a write that is waited for tells whether the store can write again.
         waits = found is None or self._waits(found) or self._store.ailing
-        return OpenRecord(new_id(now), now, call, found, verdict, origin, waits, self._clock.ticks(), asked)
+        return OpenRecord(new_id(now), now, call, found, verdict, origin, waits, self._clock.ticks(), None, asked)
 
     def _waits(self, found: ListedTool) -> bool:
         return self._wait is RecordWait.ALL or found.classification.gateway is not SafetyClass.READ_ONLY
 
-    def _known_secrets(self) -> KnownSecrets:
+    def known_secrets(self) -> KnownSecrets:
+        """The values that must not be stored, whoever repeats them."""
         values = self._secrets()
         if len(values) != self._known[0]:
             self._known = len(values), KnownSecrets(values)

@@ -7,16 +7,40 @@ end, stands here. Nothing here waits, writes or decides.
 import msgspec
 
 from interlock import errors
+from interlock.core.decide import Entry
 from interlock.core.lifecycle import CallEvent
 from interlock.core.mirrors import mirrored
-from interlock.core.model import CALL_METHOD, Call
+from interlock.core.model import CALL_METHOD, Call, Micros
 from interlock.core.offers import GET_PROMPT, READ, SUBSCRIBE
 from interlock.core.toolbook import ListedTool
 from interlock.errors import Reason
-from interlock.forward.link import Answer, BadMessage, LinkDown, LinkTimeout, TooLong
+from interlock.forward.link import Answer, BadMessage, LinkDown, LinkTimeout, Listener, TooLong
 from interlock.forward.questions import Asker
 from interlock.forward.upstream import Ask, tool_call
-from interlock.kept import MAX_CONTENT, Outcome
+from interlock.kept import MAX_CONTENT, Origin, Outcome
+
+
+class Way(msgspec.Struct, frozen=True):
+    """What goes along with a call: where it came from, by which entry, who hears of it on the way, and who asks its
+    client for the server."""
+
+    origin: Origin
+    entry: Entry | None = None
+    listener: Listener | None = None
+    log_level: str | None = None
+    asker: Asker | None = None
+
+
+class Reply(msgspec.Struct, frozen=True):
+    """What goes back: the upstream's answer as it came, or the reason of a refusal. `activity` is its record."""
+
+    activity: str
+    answer: Answer | None = None
+    refusal: Reason | None = None
+    approval: str | None = None
+    """The approval that a refused call waits for, and until when; the caller is told to come again."""
+    expires_at: Micros | None = None
+
 
 FAILURES = (LinkDown, LinkTimeout, TooLong, BadMessage)
 """What keeps a call from getting its answer."""

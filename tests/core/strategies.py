@@ -208,7 +208,7 @@ def grants_for(draw: st.DrawFn, key: GrantKey) -> Grant:
 @st.composite
 def facts(draw: st.DrawFn, *, entry: st.SearchStrategy[Entry] | None = None) -> Facts:
     """Facts of every kind; grants are made for the ground that the rules really give."""
-    from interlock.core.decide import decide, grant_key
+    from interlock.core.decide import Waiting, decide, grant_key
 
     found = draw(st.one_of(st.none(), known_tools(), known_tools(), known_tools()))
     caller = draw(callers())
@@ -231,8 +231,11 @@ def facts(draw: st.DrawFn, *, entry: st.SearchStrategy[Entry] | None = None) -> 
     )
     verdict = decide(bare)
     grants: list[Grant] = []
+    waiting: list[Waiting] = []
     if found is not None:
-        grants = draw(st.lists(grants_for(grant_key(call, found.tool, verdict.ground)), max_size=3))
+        key = grant_key(call, found, verdict.ground)
+        waiting = draw(st.sampled_from([[], [], [Waiting("apr-1", key)]]))
+        grants = draw(st.lists(grants_for(grant_key(call, found, verdict.ground)), max_size=3))
     return Facts(
         call=call,
         found=found,
@@ -244,10 +247,11 @@ def facts(draw: st.DrawFn, *, entry: st.SearchStrategy[Entry] | None = None) -> 
         suggestion=draw(st.sampled_from(["", " Did you mean 'x'?"])),
         frozen=draw(st.sampled_from([None, None, None, "everything"])),
         argument_problem=draw(st.sampled_from([None, None, None, "path is missing"])),
-        pending_approval=draw(st.sampled_from([None, None, "apr-1"])),
+        waiting=waiting,
         recent_denial=draw(st.sampled_from([None, None, "", "no"])),
         over_rate=draw(st.sampled_from([None, None, None, "60 a minute"])),
         pending_count=draw(st.sampled_from([0, 0, 20])),
+        desk_full=draw(st.sampled_from([False, False, False, True])),
     )
 
 

@@ -1,5 +1,6 @@
 """The gates in their order, and the properties that hold for any facts."""
 
+import dataclasses
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from interlock.core.decide import (
     KnownTool,
     LabEntry,
     RunToolEntry,
+    Waiting,
     decide,
     grant_key,
     query_of,
@@ -312,12 +314,41 @@ def test_a_denied_call_remembers_the_resolution() -> None:
 
 
 def test_a_repeat_while_pending_attaches_before_denial_memory_and_quota() -> None:
-    verdict = decide(
-        replace(situation(tool("delete_x")), pending_approval="apr-1", recent_denial="no", pending_count=20)
-    )
+    given = situation(tool("delete_x"))
+    assert given.found is not None
+    waiting = [Waiting("apr-1", grant_key(given.call, given.found, decide(given).ground))]
+
+    crowded = replace(given, waiting=waiting, recent_denial="no", pending_count=20, desk_full=True)
+    verdict = decide(crowded)
 
     assert isinstance(verdict, Hold)
     assert verdict.attach_to == "apr-1"
+
+
+def test_a_call_does_not_attach_to_one_that_another_rule_held() -> None:
+    given = situation(tool("delete_x"))
+    assert given.found is not None
+    other = dataclasses.replace(grant_key(given.call, given.found, decide(given).ground), rule_hash="another")
+
+    verdict = decide(replace(given, waiting=[Waiting("apr-1", other)]))
+
+    assert isinstance(verdict, Hold)
+    assert verdict.attach_to is None
+
+
+def test_when_the_desk_is_full_nobody_is_asked() -> None:
+    verdict = decide(replace(situation(tool("delete_x")), desk_full=True))
+
+    assert (verdict.effect, code(verdict)) == (DENY, Code.QUOTA)
+
+
+def test_a_caller_without_the_role_of_an_agent_calls_nothing() -> None:
+    given = situation(tool("get_x"))
+    approver = replace(given.call.caller, may_call=False)
+
+    verdict = decide(replace(given, call=replace(given.call, caller=approver)))
+
+    assert (verdict.effect, code(verdict)) == (DENY, Code.FORBIDDEN)
 
 
 def test_an_allowed_call_is_still_limited_in_rate() -> None:
@@ -331,7 +362,7 @@ def test_an_allowed_call_is_still_limited_in_rate() -> None:
 
 def grant_for(given: Facts, scope: GrantScope = GrantScope.ONCE) -> Grant:
     assert given.found is not None
-    key = grant_key(given.call, given.found.tool, decide(given).ground)
+    key = grant_key(given.call, given.found, decide(given).ground)
     return Grant("g1", key, scope, expires_at=NOW + 10, uses_left=1)
 
 
@@ -537,6 +568,6 @@ def test_the_grant_key_holds_everything_a_grant_is_bound_to() -> None:
     assert given.found is not None
     verdict = decide(given)
 
-    assert grant_key(given.call, given.found.tool, verdict.ground) == GrantKey(
-        "agent", "github", "delete_x", "f1", "d1", verdict.ground.content_hash
+    assert grant_key(given.call, given.found, verdict.ground) == GrantKey(
+        "agent", "github", "delete_x", "f1", "d1", verdict.ground.content_hash, "dangerous", given.call.caller.workspace
     )

@@ -3,11 +3,13 @@
 import pytest
 
 from interlock.core.canonical import argument_digest
+from interlock.core.decide import GatewayEntry
 from interlock.core.model import Call, Caller, Declaration, Json, Scope, Variant
-from interlock.core.rules import RuleBook
+from interlock.core.policy import Policy
+from interlock.core.safety import Posture
 from interlock.core.toolbook import Listing, ToolBook
 from interlock.errors import Code, Reason
-from interlock.receive.catalog import Catalog, Expose, Search
+from interlock.receive.catalog import Catalog, DeskWork, Expose, Search
 
 BOOK = (
     ToolBook()
@@ -30,10 +32,12 @@ THEIRS = ["github__get_issue", "github__delete_repo", "github__searchUsers", "db
 
 
 def names(catalog: Catalog, caller: Caller = AGENT, book: ToolBook = BOOK) -> list[str]:
-    return [each["name"] for each in catalog.tools_for(caller, book, RuleBook())]
+    return [each["name"] for each in catalog.tools_for(caller, book, Policy())]
 
 
-def resolve(name: str, params: dict[str, Json] | None = None, catalog: Catalog | None = None) -> Call | Search | Reason:
+def resolve(
+    name: str, params: dict[str, Json] | None = None, catalog: Catalog | None = None
+) -> Call | Search | DeskWork | Reason:
     return (catalog or Catalog()).resolve(name, params or {}, AGENT, BOOK)
 
 
@@ -41,11 +45,11 @@ def resolve(name: str, params: dict[str, Json] | None = None, catalog: Catalog |
     ("expose", "listed"), [(Expose.SEARCH, OURS), (Expose.DIRECT, THEIRS), (Expose.BOTH, OURS + THEIRS)]
 )
 def test_each_mode_lists_what_it_says(expose: Expose, listed: list[str]) -> None:
-    assert names(Catalog(expose)) == listed
+    assert names(Catalog(expose)) == [*listed, "interlock__await_approval"]
 
 
 def test_direct_tools_keep_their_whole_definition() -> None:
-    listed = Catalog(Expose.DIRECT).tools_for(AGENT, BOOK, RuleBook())
+    listed = Catalog(Expose.DIRECT).tools_for(AGENT, BOOK, Policy(entry=GatewayEntry(Posture.OPEN)))
 
     assert listed[1] == {
         "name": "github__delete_repo",
@@ -54,10 +58,39 @@ def test_direct_tools_keep_their_whole_definition() -> None:
     }
 
 
+def test_the_schema_of_a_tool_that_may_be_held_says_where_to_give_a_reason() -> None:
+    get_issue, delete_repo = Catalog(Expose.DIRECT).tools_for(AGENT, BOOK, Policy())[:2]
+
+    assert list(delete_repo["inputSchema"]["properties"]) == ["_justification", "_approval_id"]
+    assert "inputSchema" not in get_issue
+
+
+APPROVING = ["interlock__list_pending_approvals", "interlock__approve_tool_call", "interlock__deny_tool_call"]
+
+
+@pytest.mark.parametrize("name", APPROVING)
+def test_the_tools_of_approvers_are_there_for_approvers_only(name: str) -> None:
+    approver = Caller("boss", may_call=False, may_answer=True)
+
+    assert name in names(Catalog(), approver)
+    assert name not in names(Catalog())
+    assert isinstance(Catalog().resolve(name, {}, approver, BOOK), DeskWork)
+    assert isinstance(resolve(name), Reason)
+
+
+def test_an_approver_that_is_no_agent_sees_and_calls_no_other_tools() -> None:
+    approver = Caller("boss", may_call=False, may_answer=True)
+
+    assert names(Catalog(Expose.BOTH), approver) == [*APPROVING, "interlock__await_approval"]
+    refused = Catalog(Expose.BOTH).resolve("github__get_issue", {}, approver, BOOK)
+    assert isinstance(refused, Reason)
+    assert refused.code is Code.FORBIDDEN
+
+
 def test_a_caller_does_not_see_what_its_token_does_not_reach() -> None:
     narrow = Caller("ci", scope=Scope(servers=("github-mcp",), tools=("get_*",)))
 
-    assert names(Catalog(Expose.DIRECT), narrow) == ["github__get_issue"]
+    assert names(Catalog(Expose.DIRECT), narrow) == ["github__get_issue", "interlock__await_approval"]
 
 
 def test_without_namespacing_the_names_of_the_only_server_are_bare() -> None:
@@ -65,7 +98,7 @@ def test_without_namespacing_the_names_of_the_only_server_are_bare() -> None:
     catalog = Catalog(Expose.DIRECT, namespacing=False)
     call = catalog.resolve("run_sql", {}, AGENT, book)
 
-    assert names(catalog, book=book) == ["run_sql"]
+    assert names(catalog, book=book) == ["run_sql", "interlock__await_approval"]
     assert isinstance(call, Call)
     assert call.shown == "db:run_sql"
 

@@ -12,7 +12,7 @@ from interlock.receive.catalog import Catalog, Expose
 from interlock.receive.decode import Request
 from interlock.receive.lane import Lane
 from interlock.receive.turns import Context
-from tests.running import serving, turns_of
+from tests.running import desk_tools_of, serving, turns_of
 
 CONTEXT = Context(Caller("agent"), modern=False, origin=Origin("test"))
 
@@ -20,7 +20,12 @@ CONTEXT = Context(Caller("agent"), modern=False, origin=Origin("test"))
 async def answered(folder: Path, params: dict[str, Any]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     heard: list[dict[str, Any]] = []
     async with serving(folder) as running:
-        lane = Lane(running.gateway.pipeline, Catalog(Expose.BOTH), turns_of(running.gateway))
+        lane = Lane(
+            running.gateway.pipeline,
+            Catalog(Expose.BOTH),
+            turns_of(running.gateway),
+            desk_tools_of(running.gateway),
+        )
         answer = await lane.serve(
             Request(7, "tools/call", params), CONTEXT, lambda message: heard.append(json.loads(message))
         )

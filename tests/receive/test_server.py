@@ -15,7 +15,7 @@ from interlock.receive.earshot import Earshot
 from interlock.receive.lane import Lane
 from interlock.receive.passage import Passage
 from interlock.receive.server import CALLER_KEY, LOCAL_CALLER, Rest, caller_of
-from tests.running import serving, turns_of
+from tests.running import desk_tools_of, serving, turns_of
 
 
 class _Request:
@@ -34,7 +34,7 @@ def context(caller: object, method: str = "", params: dict[str, Any] | None = No
 def rest_of(gateway: Gateway, expose: Expose, strays: list[int]) -> Rest:
     catalog, turns = Catalog(expose), turns_of(gateway)
     passage = Passage(gateway.pipeline, catalog, Earshot(tools=True), turns)
-    return Rest(Lane(gateway.pipeline, catalog, turns), passage, lambda: strays.append(1))
+    return Rest(Lane(gateway.pipeline, catalog, turns, desk_tools_of(gateway)), passage, lambda: strays.append(1))
 
 
 async def stray(rest: Rest, about: ServerRequestContext[Any]) -> dict[str, Any]:

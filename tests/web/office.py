@@ -9,6 +9,7 @@ from typing import Any
 
 import httpx2
 
+from interlock.approve.room import room_in
 from interlock.config.load import Config
 from interlock.config.roster import Roster
 from interlock.config.tree import Settings
@@ -26,6 +27,7 @@ from interlock.receive.edge import Edge
 from interlock.receive.identify import Callers, mint
 from interlock.receive.workspaces import Workspaces
 from interlock.record import Recorder, token_change
+from interlock.second_key import SecondKey
 from interlock.store.protocol import Activity, ActivityFilter, ActivityType
 from interlock.store.sqlite import SqliteStore
 from interlock.web import PREFIX
@@ -117,7 +119,9 @@ async def office(
         metrics = Metrics(fleet, lambda: 0)
         recorder = Recorder(store, clock)
         recorder.on_end = metrics.seen
-        pipeline = Pipeline(fleet, recorder, clock, Policy(entry=GatewayEntry(posture)))
+        room = room_in(store, clock, recorder.known_secrets)
+        policy = Policy(entry=GatewayEntry(posture))
+        pipeline = Pipeline(fleet, recorder, clock, policy, SecondKey(room.desk, recorder), room.freezer)
         edge = Edge([HOST], max_body=10_000)
         settings: dict[str, Json] = {"posture": "guarded", "webhook": {"secret": "hunter2hunter2"}}
         callers = Callers(clock, allow_local=True)
@@ -126,7 +130,10 @@ async def office(
         feed = Feed(store)
         await stack.enter_async_context(feed.running())
         drift = await reviewed(fleet, Drift(store, clock))
-        parts = Parts(store, pipeline, callers, clock, edge, fleet, metrics, WORKSPACES, settings, drift, feed, roster)
+        room.approvers.lineage, room.register.board.may_still = lambda: callers.lineage, callers.may_still_answer
+        parts = Parts(
+            store, pipeline, callers, clock, edge, fleet, metrics, WORKSPACES, settings, drift, feed, roster, room
+        )
         app = rest_app(parts)
         transport = httpx2.ASGITransport(app=app)
         http = await stack.enter_async_context(httpx2.AsyncClient(transport=transport, base_url=f"http://{HOST}"))

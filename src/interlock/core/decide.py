@@ -77,6 +77,13 @@ class LabEntry:
 Entry: TypeAlias = GatewayEntry | RunToolEntry | LabEntry
 
 
+class Waiting(Struct, frozen=True):
+    """An approval that waits, and what it is bound to."""
+
+    id: str
+    key: GrantKey
+
+
 class KnownTool(Struct, frozen=True):
     """A tool that was found, with its classification."""
 
@@ -98,13 +105,15 @@ class Facts(Struct, frozen=True):
     """A did-you-mean for a tool that was not found, among those this caller may see."""
     frozen: str | None = None
     argument_problem: str | None = None
-    pending_approval: str | None = None
-    """The approval that already waits for this very call."""
+    waiting: Sequence[Waiting] = ()
+    """The approvals of this caller for this tool and these arguments that nobody has answered yet."""
     recent_denial: str | None = None
     """The resolution with which this very call was denied within the denial memory."""
     over_rate: str | None = None
     pending_count: int = 0
     max_pending: int = 20
+    desk_full: bool = False
+    """Whether as many calls wait, of all callers, as may wait at all."""
 
 
 def decide(facts: Facts) -> Verdict:
@@ -134,11 +143,11 @@ def _known_gates(facts: Facts, found: KnownTool, intent: Intent) -> Verdict:
 
 
 def _deny(gate: str, reason: Reason) -> Deny:
-    return Deny((reason,), _standing_ground(gate))
+    return Deny((reason,), standing_ground(gate))
 
 
 @lru_cache(maxsize=1024)
-def _standing_ground(gate: str, terms: HoldTerms | None = None) -> Ground:
+def standing_ground(gate: str, terms: HoldTerms | None = None) -> Ground:
     """The ground of a verdict that no rule gave; its hash covers the terms, so that a grant dies with them."""
     content = (gate,) if terms is None else (gate, *_terms_as_json(terms))
     return Ground(gate, content_hash(content))
@@ -170,7 +179,10 @@ def _two_keys(facts: Facts) -> Intent | Deny:
 
 
 def _caller_gate(facts: Facts) -> Deny | None:
-    expires_at = facts.call.caller.scope.expires_at
+    caller = facts.call.caller
+    if not caller.may_call:
+        return _deny("caller", errors.FORBIDDEN(role="agent"))
+    expires_at = caller.scope.expires_at
     if expires_at is not None and facts.now >= expires_at:
         return _deny("caller", errors.UNAUTHENTICATED(problem="The token has expired."))
     return None
@@ -333,7 +345,7 @@ def _by_rule(effect: Effect, ground: Ground, terms: HoldTerms, found: KnownTool)
 def _by_posture(facts: Facts, found: KnownTool) -> _Ruling:
     if not isinstance(facts.entry, GatewayEntry):
         return _Ruling(
-            Effect.ALLOW, (Reason("the entry allows it and no rule decides"),), _standing_ground("entry"), facts.hold
+            Effect.ALLOW, (Reason("the entry allows it and no rule decides"),), standing_ground("entry"), facts.hold
         )
     ruling = _standing_ruling(facts.entry.posture, found.classification.gateway, facts.hold)
     if ruling.effect is Effect.DENY:
@@ -345,7 +357,7 @@ def _by_posture(facts: Facts, found: KnownTool) -> _Ruling:
 def _standing_ruling(posture: Posture, safety_class: SafetyClass, terms: HoldTerms) -> _Ruling:
     effect = POSTURES[posture][safety_class]
     reason = Reason(f"no rule decides; posture {posture.value} says {effect.value} for {safety_class.value} tools")
-    return _Ruling(effect, (reason,), _standing_ground(f"posture:{posture.value}", terms), terms)
+    return _Ruling(effect, (reason,), standing_ground(f"posture:{posture.value}", terms), terms)
 
 
 def _observed(ruling: _Ruling, entry: Entry) -> _Ruling:
@@ -368,7 +380,7 @@ def _hold_new_tool(ruling: _Ruling, facts: Facts, found: KnownTool) -> _Ruling:
         ruling,
         effect=Effect.HOLD,
         reasons=reasons,
-        ground=_standing_ground("drift:new", facts.hold),
+        ground=standing_ground("drift:new", facts.hold),
         terms=facts.hold,
     )
 
@@ -381,10 +393,10 @@ def _second_key(facts: Facts, found: KnownTool, intent: Intent, ruling: _Ruling)
     warnings = () if warning is None else (warning,)
     grant = None
     if ruling.effect is Effect.HOLD:
-        key = grant_key(facts.call, found.tool, ruling.ground)
+        key = grant_key(facts.call, found, ruling.ground)
         grant = covering(facts.grants, key, found.classification.gateway, facts.now)
-    if ruling.effect is Effect.HOLD and grant is None:
-        return _hold(facts, intent, ruling, warnings)
+        if grant is None:
+            return _hold(facts, key, intent, ruling, warnings)
     if facts.over_rate is not None:
         return _deny("rate", errors.RATE_LIMITED(limit=facts.over_rate))
     by_grant = () if grant is None else (Reason(f"grant '{grant.id}' covers it"),)
@@ -393,17 +405,17 @@ def _second_key(facts: Facts, found: KnownTool, intent: Intent, ruling: _Ruling)
         ground=ruling.ground,
         intent=intent,
         grant=None if grant is None else grant.id,
+        approval=None if grant is None else grant.approval,
         warnings=warnings,
         auth_scope=ruling.auth_scope,
     )
 
 
-def _hold(facts: Facts, intent: Intent, ruling: _Ruling, warnings: tuple[Reason, ...]) -> Verdict:
-    attached = facts.pending_approval is not None
-    if not attached and facts.recent_denial is not None:
-        return _deny("denial-memory", errors.DENIED(resolution=facts.recent_denial or "no reason given"))
-    if not attached and facts.pending_count >= facts.max_pending:
-        return _deny("quota", errors.QUOTA(pending=facts.pending_count))
+def _hold(facts: Facts, key: GrantKey, intent: Intent, ruling: _Ruling, warnings: tuple[Reason, ...]) -> Verdict:
+    attached = next((each.id for each in facts.waiting if each.key == key), None)
+    refusal = None if attached is not None else _crowd_refusal(facts)
+    if refusal is not None:
+        return refusal
     if facts.over_rate is not None:
         return _deny("rate", errors.RATE_LIMITED(limit=facts.over_rate))
     return Hold(
@@ -411,14 +423,24 @@ def _hold(facts: Facts, intent: Intent, ruling: _Ruling, warnings: tuple[Reason,
         ground=ruling.ground,
         intent=intent,
         terms=ruling.terms,
-        attach_to=facts.pending_approval,
+        attach_to=attached,
         warnings=warnings,
         auth_scope=ruling.auth_scope,
     )
 
 
-def grant_key(call: Call, tool: Tool, ground: Ground) -> GrantKey:
+def _crowd_refusal(facts: Facts) -> Deny | None:
+    """Why nobody is asked about one call more."""
+    if facts.recent_denial is not None:
+        return _deny("denial-memory", errors.DENIED(resolution=facts.recent_denial or "no reason given"))
+    if facts.pending_count >= facts.max_pending:
+        return _deny("quota", errors.QUOTA(pending=facts.pending_count))
+    return _deny("quota", errors.DESK_FULL()) if facts.desk_full else None
+
+
+def grant_key(call: Call, found: KnownTool, ground: Ground) -> GrantKey:
     """What a grant for this call would be bound to."""
+    tool = found.tool
     return GrantKey(
         caller=call.caller.name,
         server=tool.server,
@@ -426,4 +448,6 @@ def grant_key(call: Call, tool: Tool, ground: Ground) -> GrantKey:
         fingerprint=tool.fingerprint,
         digest=call.digest,
         rule_hash=ground.content_hash,
+        safety_class=found.classification.gateway.value,
+        workspace=call.caller.workspace,
     )

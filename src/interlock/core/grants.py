@@ -25,7 +25,11 @@ class GrantScope(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class GrantKey:
-    """What a grant is bound to, and what a call brings."""
+    """What a grant is bound to, and what a call brings.
+
+    The class and the workspace are in it because a reviewer saw them: a tool that has become something else, or a
+    caller that has moved, is another question, even where the same rule would ask it.
+    """
 
     caller: str
     server: str
@@ -33,10 +37,14 @@ class GrantKey:
     fingerprint: str
     digest: str
     rule_hash: str
+    safety_class: str = ""
+    workspace: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Grant:
+    """What an approval became. `given_by` are those whose word it is: it does not outlive their right to give it."""
+
     id: str
     key: GrantKey
     scope: GrantScope
@@ -44,6 +52,12 @@ class Grant:
     uses_left: int | None = None
     """None means any number of uses until it expires."""
     revoked: bool = False
+    approval: str = ""
+    given_by: tuple[str, ...] = ()
+    created_at: Micros = 0
+    uses: int = 0
+    activity: str | None = None
+    """The activity of the last call that used it."""
 
 
 _KEY_WORDS = {
@@ -53,6 +67,8 @@ _KEY_WORDS = {
     "fingerprint": "the tool's definition",
     "digest": "the arguments",
     "rule_hash": "the rule",
+    "safety_class": "the tool's class",
+    "workspace": "the workspace",
 }
 
 
@@ -66,6 +82,8 @@ def changed(grant: Grant, key: GrantKey) -> tuple[str, ...]:
         "fingerprint": given.fingerprint == key.fingerprint,
         "digest": given.digest == key.digest or grant.scope is GrantScope.TOOL,
         "rule_hash": given.rule_hash == key.rule_hash,
+        "safety_class": given.safety_class == key.safety_class,
+        "workspace": given.workspace == key.workspace,
     }
     return tuple(_KEY_WORDS[name] for name, fits in pairs.items() if not fits)
 

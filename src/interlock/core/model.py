@@ -140,6 +140,16 @@ class Caller(Struct, frozen=True):
     name: str
     workspace: str | None = None
     scope: Scope = Scope()
+    token: str | None = None
+    """The id of the credential that it came with; None for `local`, which needs none."""
+    owner: str | None = None
+    """Who answers for it."""
+    folder: str | None = None
+    """The folder that its process was started in, where that was proven."""
+    may_call: bool = True
+    """Whether it has the role of an agent. Who has not may answer for others, and calls nothing."""
+    may_answer: bool = False
+    """Whether it has the role of an approver."""
 
 
 CALL_METHOD = "tools/call"
@@ -160,6 +170,8 @@ class Call(Struct, frozen=True):
     variant: Variant = Variant.DIRECT
     declaration: Declaration = Declaration()
     method: str = CALL_METHOD
+    approval_id: str | None = None
+    """The approval that the caller says this call belongs to."""
 
     @property
     def shown(self) -> str:
@@ -193,6 +205,8 @@ class Allow(Struct, frozen=True):
     ground: Ground
     intent: Intent
     grant: str | None = None
+    approval: str | None = None
+    """The approval that the grant came from."""
     warnings: tuple[Reason, ...] = ()
     auth_scope: str | None = None
 

@@ -8,7 +8,7 @@ the tool pattern, so that a thousand rules cost a call little more than ten.
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from msgspec import Struct
 
@@ -202,6 +202,11 @@ class _Index:
             yield from shelf.find(query.tool)
 
 
+def _for_any_call(rule: CompiledRule) -> CompiledRule:
+    """A rule without its conditions on what an agent can choose."""
+    return replace(rule, rule=replace(rule.rule, operation_type=frozenset()), args=())
+
+
 class RuleBook:
     """All rules of a configuration, compiled and indexed."""
 
@@ -212,6 +217,7 @@ class RuleBook:
         self._deciding = _Index(each for each in self.rules if each.rule.effect is not None)
         self._forbidding = _Index(each for each in self.rules if each.forbids)
         self._scoping = _Index(each for each in self.rules if each.rule.auth_scope_id is not None)
+        self._holding = _Index(_for_any_call(each) for each in self.rules if each.rule.effect is Effect.HOLD)
 
     def deciding(self, query: Query) -> CompiledRule | None:
         """The rule that decides this call, if any does."""
@@ -220,6 +226,10 @@ class RuleBook:
     def forbids(self, query: Query) -> bool:
         """Whether calls like this are denied whatever their arguments and whatever is declared."""
         return self._forbidding.first(query) is not None
+
+    def may_hold(self, query: Query) -> bool:
+        """Whether a rule holds calls like this with some arguments and some declaration."""
+        return self._holding.first(query) is not None
 
     def auth_scope(self, query: Query) -> str | None:
         """The auth scope that the foremost matching rule with one chooses."""

@@ -171,10 +171,35 @@ ALREADY_RESOLVED = Message(
     "approval already resolved",
     "It was {status} by {approver}; nothing is left to answer.",
 )
-NO_DESK = Message(
-    Code.DENIED,
-    "Tool '{tool}' needs approval, and this gateway has nobody to ask yet.",
-    "An operator can allow it with a rule; `interlock rule explain {tool}` says why it is held.",
+RUNNING = Message(
+    Code.PENDING,
+    "The call that approval {approval_id} let pass is under way.",
+    "Repeat it with `_approval_id` {approval_id} to get its outcome; nothing was sent again.",
+)
+EXPIRED_APPROVAL = Message(
+    Code.STALE_APPROVAL,
+    "The approval was good until {at}, or was taken back, and was not used. Nothing was sent.",
+    "Call again without `_approval_id` to ask for a new approval.",
+)
+SPENT_APPROVAL = Message(
+    Code.STALE_APPROVAL,
+    "Approval {approval_id} has been used already. Nothing was sent.",
+    "Call again without `_approval_id` to ask for a new approval.",
+)
+ALREADY_VOTED = Message(
+    Code.ALREADY_RESOLVED,
+    "You have approved this call already; {votes} of {needed} approvals are there.",
+    "Another approver has to agree.",
+)
+NOT_AMONG_APPROVERS = Message(
+    Code.FORBIDDEN,
+    "This call may be answered by {approvers} only.",
+    "Leave it to one of them.",
+)
+GRANT_TOO_WIDE = Message(
+    Code.BAD_REQUEST,
+    "This approval cannot be given that widely: {problem}.",
+    "Approve it once, or choose a scope and a duration within these limits.",
 )
 CANNOT_BE_ASKED = Message(
     Code.BAD_REQUEST,
@@ -195,6 +220,11 @@ TOO_MANY_PARKED = Message(
     Code.QUOTA,
     "{limit} calls of yours wait for an answer already.",
     "Answer some of them, or wait until they end by themselves.",
+)
+DESK_FULL = Message(
+    Code.QUOTA,
+    "Too many calls of all callers are waiting for approval.",
+    "Try again when reviewers have caught up; nothing was sent.",
 )
 QUOTA = Message(
     Code.QUOTA,

@@ -5,6 +5,7 @@ every tool as `namespace__tool`; `both` is both. A tool that a caller may not re
 answers exactly like a tool that does not exist.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -13,9 +14,11 @@ from interlock import errors
 from interlock.core.canonical import RESERVED_ARGUMENTS, argument_digest
 from interlock.core.intent import read_declaration
 from interlock.core.model import Call, Caller, Declaration, Json, JsonObject, Variant
+from interlock.core.policy import Policy
 from interlock.core.rules import RuleBook
 from interlock.core.toolbook import ListedTool, ToolBook, may_ever_call
 from interlock.errors import Reason
+from interlock.receive import desk_tools
 from interlock.receive.decode import Undecodable, decode_json
 from interlock.receive.retrieve import DEFAULT_FOUND, MAX_FOUND
 
@@ -37,24 +40,46 @@ class Search:
 
 
 @dataclass(frozen=True, slots=True)
+class DeskWork:
+    """A call of one of our tools around approvals."""
+
+    name: str
+    params: JsonObject
+
+
+@dataclass(frozen=True, slots=True)
 class Catalog:
     """The face that callers see, as the operator configured it."""
 
     expose: Expose = Expose.SEARCH
     namespacing: bool = True
 
-    def tools_for(self, caller: Caller, book: ToolBook, rules: RuleBook) -> list[dict[str, Any]]:
+    def tools_for(self, caller: Caller, book: ToolBook, policy: Policy) -> list[dict[str, Any]]:
         """The tools/list of one caller, in a fixed order."""
+        ours = desk_tools.tools_for(caller)
+        if not caller.may_call:
+            return ours
         listed: list[dict[str, Any]] = [] if self.expose is Expose.DIRECT else list(_OUR_TOOLS)
         if self.expose is not Expose.SEARCH:
-            listed += [{**each.descriptor, "name": self._name(each)} for each in visible(caller, book, rules)]
-        return listed
+            seen = visible(caller, book, policy.rules)
+            listed += [self._listed(each, held=policy.may_hold(caller, each)) for each in seen]
+        return listed + ours
+
+    def _listed(self, each: ListedTool, *, held: bool) -> dict[str, Any]:
+        listed = {**each.descriptor, "name": self._name(each)}
+        return {**listed, "inputSchema": _with_reason(listed.get("inputSchema"))} if held else listed
 
     def _name(self, each: ListedTool) -> str:
         return each.tool.qualified if self.namespacing else each.tool.name
 
-    def resolve(self, name: str, params: JsonObject, caller: Caller, book: ToolBook) -> Call | Search | Reason:
+    def resolve(
+        self, name: str, params: JsonObject, caller: Caller, book: ToolBook
+    ) -> Call | Search | DeskWork | Reason:
         """What a called name stands for. `params` are the arguments of the call as they came."""
+        if name.startswith(desk_tools.PREFIX) and desk_tools.has(caller, name):
+            return DeskWork(name, params)
+        if not caller.may_call:
+            return errors.FORBIDDEN(role="agent")
         if self.expose is not Expose.DIRECT:
             if name == RETRIEVE_TOOLS:
                 return Search(params)
@@ -71,6 +96,13 @@ class Catalog:
         if self.namespacing or len(book.by_server) != 1:
             return book.split(name)
         return next(iter(book.by_server)), name
+
+
+def _with_reason(schema: Json) -> dict[str, Json]:
+    """The schema of a tool that may be held, with what its caller can say to reviewers."""
+    known: JsonObject = schema if isinstance(schema, Mapping) else {}
+    properties = known.get("properties")
+    return {**known, "properties": {**(properties if isinstance(properties, Mapping) else {}), **_FOR_REVIEWERS}}
 
 
 def visible(caller: Caller, book: ToolBook, rules: RuleBook) -> list[ListedTool]:
@@ -109,8 +141,22 @@ def call_of(
     """The call of a tool, from its arguments as they came."""
     # INVARIANT: nothing of ours reaches the upstream; reserved arguments end here.
     sent = {key: value for key, value in arguments.items() if key not in RESERVED_ARGUMENTS}
-    return Call(caller, server, tool, sent, argument_digest(sent), variant, declaration)
+    named = arguments.get("_approval_id")
+    approval = named if isinstance(named, str) else None
+    return Call(caller, server, tool, sent, argument_digest(sent), variant, declaration, approval_id=approval)
 
+
+_FOR_REVIEWERS: dict[str, Json] = {
+    "_justification": {
+        "type": "string",
+        "maxLength": 1000,
+        "description": "Why you need this call. It may wait for an approval; reviewers read this, the tool never does.",
+    },
+    "_approval_id": {
+        "type": "string",
+        "description": "The approval that this call belongs to, if you come back for one that was approved before.",
+    },
+}
 
 # Our own tools --------------------------------------------------------------------------------------------------
 

@@ -44,6 +44,8 @@ _LEGACY = (None, *HANDSHAKE_PROTOCOL_VERSIONS)
 """The versions that begin with a handshake, or none at all. Every other one, unknown ones too, is the modern way."""
 _LEGACY_STATUSES: Mapping[int, int] = {}
 """Before 2026-07-28 the status says nothing of an error in the answer."""
+_ADMITTED = frozenset({"agent", "approver"})
+"""The roles that have something to do here: calling tools, and answering for those who do."""
 CANCELLED = -32000
 IDLE_SECONDS = 30 * 60
 REAP_SECONDS = 60
@@ -109,8 +111,8 @@ class Face:
         principal = self._callers.identify(headers.get("authorization"))
         if isinstance(principal, Reason):
             raise Refused(401, f"{principal.text} {principal.fix}")
-        if "agent" not in principal.roles:
-            raise Refused(403, "This token is not one of an agent.")
+        if not principal.roles & _ADMITTED:
+            raise Refused(403, "This token is neither one of an agent nor one of an approver.")
         principal = self.workspaces.place(principal, headers, self._callers)
         scope[CALLER_KEY] = principal.as_caller()
         incoming = _Incoming(scope, receive, send, headers, principal, self._session(headers, principal))
@@ -239,7 +241,8 @@ class Face:
             return
         if not modern and session is None:
             raise Refused(400, "A call needs the Mcp-Session-Id of an initialized session.")
-        origin, headers = _origin(request, session, modern=modern), incoming.scope["headers"] if modern else None
+        origin = _origin(request, incoming, modern=modern)
+        headers = incoming.scope["headers"] if modern else None
         context = Context(incoming.scope[CALLER_KEY], modern, origin, session, headers)
         statuses = ERROR_CODE_HTTP_STATUS if modern else _LEGACY_STATUSES
         exchange = HttpExchange(incoming.receive, incoming.send, self._side, self._alarms, statuses)
@@ -281,11 +284,20 @@ def _modern_rejection(incoming: _Incoming, request: Request) -> bytes | None:
     return None
 
 
-def _origin(request: Request, session: Session | None, *, modern: bool) -> Origin:
+def _origin(request: Request, incoming: _Incoming, *, modern: bool) -> Origin:
+    session, principal = incoming.session, incoming.principal
     meta = request.params.get("_meta")
     known = meta if isinstance(meta, dict) else {}
     client = _client_name(known.get(f"{_META}clientInfo")) if modern else None if session is None else session.client
-    return Origin("mcp", None if session is None else session.id, str(request.id), client)
+    named = known.get("model")
+    model = named if isinstance(named, str) else principal.label
+    return Origin("mcp", _connection(incoming) if session is None else session.id, str(request.id), client, model)
+
+
+def _connection(incoming: _Incoming) -> str:
+    """Stands for a session where the protocol has none: this caller, on this connection. For display only."""
+    peer = incoming.scope.get("client")
+    return f"{incoming.principal.name}@{peer[1]}" if peer else incoming.principal.name
 
 
 def _client_name(info: object) -> str | None:

@@ -18,6 +18,7 @@ import msgspec
 from interlock import errors
 from interlock.clock import Clock
 from interlock.core.globs import compile_glob
+from interlock.core.lineage import Lineage, Minted
 from interlock.core.model import Caller, JsonObject, Micros, OperationType, Scope
 from interlock.errors import Reason
 from interlock.store.protocol import Token
@@ -43,9 +44,25 @@ class Principal:
     roles: frozenset[str]
     workspace: str | None = None
     scope: Scope = field(default_factory=Scope)
+    token: str | None = None
+    """The id of the credential that it came with."""
+    owner: str | None = None
+    label: str | None = None
+    folder: str | None = None
+    """The folder that its process was started in, where that was proven."""
 
     def as_caller(self) -> Caller:
-        return Caller(self.name, self.workspace, self.scope)
+        roles = self.roles
+        return Caller(
+            self.name,
+            self.workspace,
+            self.scope,
+            self.token,
+            self.owner,
+            self.folder,
+            may_call="agent" in roles,
+            may_answer="approver" in roles,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +79,11 @@ class TokenScope:
     tools: tuple[str, ...] | None = None
     ceiling: OperationType | None = None
     label: str | None = None
+    minted_by_person: bool = False
+    """Whether the maker was known to be a person by other means than a token of ours."""
 
     def as_json(self) -> JsonObject:
-        return {name: value for name, value in msgspec.to_builtins(self).items() if value is not None}
+        return {name: value for name, value in msgspec.to_builtins(self).items() if value not in (None, False)}
 
 
 _SCOPE_FIELDS = frozenset(each.name for each in fields(TokenScope))
@@ -128,6 +147,16 @@ _LOCAL = Principal(LOCAL, "agent", frozenset({"agent"}))
 _NOBODY = _hash("")
 
 
+def _principal(token: Token, stored: TokenScope) -> Principal:
+    scope = Scope(stored.servers, stored.tools, stored.ceiling, token.expires_at)
+    roles = frozenset(token.roles)
+    return Principal(token.principal, token.kind, roles, stored.workspace, scope, token.id, stored.owner, stored.label)
+
+
+def _is_over(token: Token, now: Micros) -> bool:
+    return token.expires_at is not None and now >= token.expires_at
+
+
 class Callers:
     """The tokens that are valid, by id. Whoever changes tokens holds `changes`, so that no two decide at once."""
 
@@ -136,30 +165,65 @@ class Callers:
         self._clock = clock
         self._allow_local = allow_local
         self._known: dict[str, _Known] = {}
+        self._minted: dict[str, Minted] = {}
+        self._lineage: Lineage | None = None
 
     def replace(self, tokens: Iterable[Token]) -> None:
         """Know these tokens and no others."""
-        self._known = {}
+        self._known, self._minted = {}, {}
         for token in tokens:
             self.add(token)
 
     def add(self, token: Token) -> None:
-        """Know one more token, from now on; a revoked one, or one whose scope cannot be read, is not taken."""
-        if token.revoked_at is not None:
-            return
+        """Know one more token, from now on; a revoked one, or one whose scope cannot be read, is not taken, but who
+        made it is remembered."""
+        self._lineage = None
         try:
-            self._known[token.id] = _Known(token, self._principal(token))
+            scope = scope_of(token)
         except ValueError:
+            self._minted[token.id] = Minted(token.principal, "", None)
             return
+        self._minted[token.id] = Minted(token.principal, token.kind, scope.minted_by, scope.minted_by_person)
+        if token.revoked_at is None:
+            self._known[token.id] = _Known(token, _principal(token, scope))
 
     def drop(self, token_id: str) -> None:
         """Know a token no more, from now on."""
         self._known.pop(token_id, None)
 
-    def _principal(self, token: Token) -> Principal:
-        stored = scope_of(token)
-        scope = Scope(stored.servers, stored.tools, stored.ceiling, token.expires_at)
-        return Principal(token.principal, token.kind, frozenset(token.roles), stored.workspace, scope)
+    # Approvers --------------------------------------------------------------------------------------------------
+
+    @property
+    def lineage(self) -> Lineage:
+        """Who made whom."""
+        if self._lineage is None:
+            self._lineage = Lineage(self._minted.values())
+        return self._lineage
+
+    def is_person(self, principal: Principal | Caller) -> bool:
+        """Whether somebody is a person by the word of persons."""
+        return self.lineage.is_person(principal.name)
+
+    def may_still_answer(self, name: str) -> bool:
+        """Whether a principal that gave its word has a token that lets it do so still."""
+        now = self._clock.now()
+        return any(
+            each.principal.name == name and "approver" in each.principal.roles and not _is_over(each.token, now)
+            for each in self._known.values()
+        )
+
+    # Callers that waited ----------------------------------------------------------------------------------------
+
+    def again(self, caller: Caller) -> Principal | Reason:
+        """Who a caller is by now; a reason when it is nobody any more."""
+        if caller.token is None:
+            return self.identify(None)
+        known = self._known.get(caller.token)
+        if known is None:
+            return errors.UNAUTHENTICATED(problem="The token was revoked.")
+        if _is_over(known.token, self._clock.now()):
+            return errors.UNAUTHENTICATED(problem="The token has expired.")
+        return known.principal
 
     def identify(self, authorization: str | None) -> Principal | Reason:
         """The principal behind an Authorization header, or why there is none."""
@@ -180,6 +244,6 @@ class Callers:
         wanted = _NOBODY if known is None else known.token.secret_hash
         if not hmac.compare_digest(wanted, _hash(secret)) or known is None:
             return errors.UNAUTHENTICATED(problem="The token is not valid.")
-        if known.token.expires_at is not None and self._clock.now() >= known.token.expires_at:
+        if _is_over(known.token, self._clock.now()):
             return errors.UNAUTHENTICATED(problem="The token has expired.")
         return known.principal

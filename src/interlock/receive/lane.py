@@ -9,11 +9,13 @@ from typing import Any
 import msgspec
 
 from interlock.core.model import Call
+from interlock.core.times import iso
 from interlock.errors import Reason
 from interlock.pipeline import Pipeline, Reply
 from interlock.receive import replies
-from interlock.receive.catalog import Catalog, Search
+from interlock.receive.catalog import Catalog, DeskWork, Search
 from interlock.receive.decode import Request
+from interlock.receive.desk_tools import DeskTools
 from interlock.receive.overhear import Tell
 from interlock.receive.repeated import HEADER_MISMATCH, mismatch
 from interlock.receive.retrieve import Retriever
@@ -25,9 +27,10 @@ INVALID_PARAMS = -32602
 class Lane:
     """Serves tools/call."""
 
-    def __init__(self, pipeline: Pipeline, catalog: Catalog, turns: Turns) -> None:
+    def __init__(self, pipeline: Pipeline, catalog: Catalog, turns: Turns, desk_tools: DeskTools) -> None:
         self._pipeline = pipeline
         self.turns = turns
+        self._desk_tools = desk_tools
         self._retriever = Retriever()
         self.catalog = catalog
 
@@ -50,11 +53,21 @@ class Lane:
                 reply = await self.turns.run(request, resolved, context, tell)
             except Instead as other:
                 return other.answer
-            return _answer(request, reply, context)
+            return self._answer(request, resolved, reply, context)
         result = await self._local(resolved, name, context)
         return replies.response(request.id, replies.for_era(msgspec.json.encode(result), modern=context.modern))
 
-    async def _local(self, resolved: Search | Reason, name: str, context: Context) -> dict[str, Any]:
+    def _answer(self, request: Request, call: Call, reply: Reply, context: Context) -> bytes:
+        if reply.approval is None or reply.expires_at is None or reply.refusal is None:
+            return _answer(request, reply, context)
+        found = self._pipeline.book.find(call.server, call.tool)
+        schema = found is not None and "outputSchema" in found.descriptor
+        waits = replies.pending_result(reply.refusal, reply.approval, iso(reply.expires_at), is_error=schema)
+        return replies.response(request.id, replies.for_era(msgspec.json.encode(waits), modern=context.modern))
+
+    async def _local(self, resolved: Search | DeskWork | Reason, name: str, context: Context) -> dict[str, Any]:
+        if isinstance(resolved, DeskWork):
+            return await self._desk_tools.serve(resolved.name, resolved.params, context.caller, context.origin)
         if isinstance(resolved, Reason):
             reply = await self._pipeline.turn_away(context.caller, name, resolved, context.origin)
             return replies.refusal_result(reply.refusal or resolved)

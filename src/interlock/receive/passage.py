@@ -90,8 +90,7 @@ class Passage:
     # Lists ------------------------------------------------------------------------------------------------------
 
     async def _list_tools(self, request: Request, context: Context, tell: Tell) -> bytes:
-        rules = self._pipeline.policy.rules
-        tools = self._catalog.tools_for(context.caller, self._pipeline.book, rules)
+        tools = self._catalog.tools_for(context.caller, self._pipeline.book, self._pipeline.policy)
         names = [str(each["name"]) for each in tools]
         return self._listed(request, context, "tools", names, lambda at: msgspec.json.encode(tools[at]))
 

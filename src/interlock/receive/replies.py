@@ -42,6 +42,13 @@ def refusal_result(reason: Reason) -> dict[str, Any]:
     return text_result(f"{reason.text}\n{reason.fix}".strip(), said, is_error=True)
 
 
+def pending_result(reason: Reason, approval: str, expires_at: str, *, is_error: bool) -> dict[str, Any]:
+    """The tool result of a call that waits for an approval. It is no error, unless its shape would be taken for one."""
+    waits = {"status": "pending", "approval_id": approval, "expires_at": expires_at, "code": reason.code}
+    said = {**waits, "message": reason.text, "fix": reason.fix}
+    return text_result(f"{reason.text}\n{reason.fix}", said, is_error=is_error)
+
+
 def for_era(result: bytes, *, modern: bool, cached: bool = False) -> bytes:
     """A result as the client's era wants it; every other member stays as the upstream wrote it.
 

@@ -15,7 +15,7 @@ from interlock.core.model import CALL_METHOD, Call, Caller, Json, JsonObject
 from interlock.core.questions import Answerable, read_answerable
 from interlock.errors import Reason
 from interlock.kept import Origin
-from interlock.pipeline import Pipeline, Reply
+from interlock.pipeline import Pipeline, Reply, Way
 from interlock.receive import replies, translate
 from interlock.receive.asking import Account, LiveAsker
 from interlock.receive.decode import Request
@@ -69,16 +69,14 @@ class Turns:
     async def run_unasked(self, request: Request, call: Call, context: Context, tell: Tell) -> Reply:
         """The same for a method about which nobody is asked anything."""
         heard = wanted_of(request.params, tell, context.log_level, modern=context.modern)
-        return await self._pipeline.run(call, context.origin, listener=heard.listener, log_level=heard.level)
+        return await self._pipeline.run(call, Way(context.origin, None, heard.listener, heard.level))
 
     async def _asked(self, request: Request, call: Call, session: Session, context: Context, tell: Tell) -> Reply:
         """Serve a call of a legacy client, which is asked in the stream of the call."""
         heard = wanted_of(request.params, tell, session.log_level, modern=False)
         account = Account(session.can, call.server)
         asker = LiveAsker(session, tell, account)
-        reply = await self._pipeline.run(
-            call, context.origin, listener=heard.listener, log_level=heard.level, asker=asker
-        )
+        reply = await self._pipeline.run(call, Way(context.origin, None, heard.listener, heard.level, asker))
         if account.problem is not None and reply.answer is not None and reply.answer.error is not None:
             reply = Reply(reply.activity, refusal=account.problem.reason)
         return reply
@@ -89,7 +87,7 @@ class Turns:
 
         def run(parked: ParkedCall) -> Awaitable[Reply]:
             listener = None if heard.listener is None else parked.hear
-            return self._pipeline.run(call, context.origin, listener=listener, log_level=heard.level, asker=parked)
+            return self._pipeline.run(call, Way(context.origin, None, listener, heard.level, parked))
 
         try:
             if _goes_on(request):

@@ -10,6 +10,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
 from urllib.parse import quote, unquote_to_bytes
 
+from msgspec import structs
+
+from interlock.core.model import Caller
+from interlock.errors import Reason
 from interlock.receive.identify import OPERATOR, Callers, Principal
 
 FOLDER_HEADER = "interlock-folder"
@@ -40,8 +44,23 @@ class Workspaces:
             return principal
         folder = headers.get(FOLDER_HEADER)
         if folder is not None and self._is_operators(headers, callers):
-            return replace(principal, workspace=self.of_folder(os.fsdecode(unquote_to_bytes(folder))) or self.default)
+            return self._in_folder(principal, os.fsdecode(unquote_to_bytes(folder)))
         return principal if self.default is None else replace(principal, workspace=self.default)
+
+    def again(self, caller: Caller, callers: Callers) -> Caller | Reason:
+        """Who a caller is by now, and where; a reason when it is nobody any more."""
+        principal = callers.again(caller)
+        if isinstance(principal, Reason):
+            return principal
+        if principal.workspace is None:
+            where = self.default if caller.folder is None else self.of_folder(caller.folder) or self.default
+            principal = replace(principal, workspace=where, folder=caller.folder)
+        if principal.name != caller.name:  # an operator's call is one of the operator's agent
+            return structs.replace(caller, workspace=self.default)
+        return principal.as_caller()
+
+    def _in_folder(self, principal: Principal, folder: str) -> Principal:
+        return replace(principal, workspace=self.of_folder(folder) or self.default, folder=folder)
 
     def _is_operators(self, headers: Mapping[str, str], callers: Callers) -> bool:
         proof = callers.identify(f"Bearer {headers.get(OPERATOR_HEADER, '')}")

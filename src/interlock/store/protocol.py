@@ -1,10 +1,10 @@
 """What every store can do, in terms of the product and not of SQL.
 
-The store keeps five kinds of things: the sealed log of entries, which only ever grows; the activities that people list
+The store keeps six kinds of things: the sealed log of entries, which only ever grows; the activities that people list
 and filter, one row per call, kept in step with the log in the same transaction; the tokens of callers; the operator's
-word about tools, that is, what was reviewed of each and which classes were set; and the servers that were added, or
-switched off, at run time. A write is finished when it is durable: whoever awaits it knows that a crash cannot undo it.
-When the store cannot write it raises StoreUnavailable, and whoever called refuses the call.
+word about tools, that is, what was reviewed of each and which classes were set; the servers that were added, or
+switched off, at run time; and approvals. A write is finished when it is durable: whoever awaits it knows that a crash
+cannot undo it. When the store cannot write it raises StoreUnavailable, and whoever called refuses the call.
 
 This module refuses to know a database, a thread or a file.
 """
@@ -13,7 +13,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from msgspec import Struct
 
@@ -21,6 +21,9 @@ from interlock.core.drift import Reviewed
 from interlock.core.lifecycle import CallState
 from interlock.core.model import Json, JsonObject, Micros
 from interlock.core.safety import SafetyClass
+
+if TYPE_CHECKING:
+    from interlock.store.approvals import Approvals
 
 
 class StoreUnavailable(Exception):
@@ -170,6 +173,11 @@ class Store(Protocol):
     A value that no database can hold (half a character in a column, a time beyond 64 bits, the id of a token that
     exists) raises ValueError for whoever brought it, and nothing of that write is kept.
     """
+
+    @property
+    def approvals(self) -> "Approvals":
+        """What the desk needs, kept by the same writer."""
+        ...
 
     @property
     def ailing(self) -> bool:

@@ -49,7 +49,7 @@ class Record(Struct, frozen=True):
 
 def record_of(activity: Activity) -> Record:
     """Make an activity ready to be written. Raises ValueError when no database could hold it."""
-    body = _json_text(activity.body)
+    body = json_text(activity.body)
     optional = map(_plain, _OPTIONAL(activity))
     row = storable((activity.id, activity.at, activity.type.value, activity.status.value, body, *optional))
     told: dict[str, object] = dict(zip(_COLUMNS, row, strict=True))
@@ -75,12 +75,12 @@ def token_row(token: Token) -> Row:
             token.id,
             token.principal,
             token.kind,
-            _json_text(token.roles),
+            json_text(token.roles),
             token.secret_hash,
             token.created_at,
             token.expires_at,
             token.revoked_at,
-            _json_text(token.scope),
+            json_text(token.scope),
         )
     )
 
@@ -105,7 +105,7 @@ def reviewed_of(definition: str | None, told: str | None) -> Reviewed:
 
 def server_row(server: str, kept: KeptServer) -> Row:
     """The row of what is kept of a server. Raises ValueError when no database could hold it."""
-    return storable((server, int(kept.enabled), None if kept.definition is None else _json_text(kept.definition)))
+    return storable((server, int(kept.enabled), None if kept.definition is None else json_text(kept.definition)))
 
 
 def server_of(enabled: int, definition: str | None) -> KeptServer:
@@ -157,7 +157,7 @@ def _cursor(at: Micros, identity: str) -> str:
     return base64.urlsafe_b64encode(f"{at}:{identity}".encode()).decode().rstrip("=")
 
 
-def _json_text(value: Json) -> str:
+def json_text(value: Json) -> str:
     try:
         return _ENCODER.encode(value).decode()
     except UnicodeEncodeError:

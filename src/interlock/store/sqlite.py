@@ -30,6 +30,7 @@ from interlock.core.lifecycle import CALL, CallState
 from interlock.core.model import Micros
 from interlock.core.safety import SafetyClass
 from interlock.store import queries
+from interlock.store.approvals import Approvals
 from interlock.store.chain import BEGINNING, entry_hash
 from interlock.store.migrate import migrate, migrations
 from interlock.store.protocol import (
@@ -59,6 +60,7 @@ from interlock.store.rows import (
     token_of,
     token_row,
 )
+from interlock.store.sqlite_approvals import SqliteApprovals
 from interlock.store.writer import GroupWriter, Guard, Job, Limits, Rows
 
 MAX_PAGE = 500
@@ -97,6 +99,11 @@ class SqliteStore:
         """Set at the next commit, and replaced by a new one."""
         self._reading = Handle(path, patience, READER_PRAGMAS)
         self._reader = ThreadPoolExecutor(1, "interlock-store-reader")
+        self._approvals = SqliteApprovals(self._write, self._rows, clock)
+
+    @property
+    def approvals(self) -> Approvals:
+        return self._approvals
 
     @property
     def ailing(self) -> bool:
@@ -216,6 +223,7 @@ class SqliteStore:
     async def _write(
         self, records: tuple[Record, ...], guard: Guard | None = None, rows: tuple[Rows, ...] = ()
     ) -> bool:
+        """Whether the guard, if there is one, let it be written; durable when this returns."""
         self.before_write()
         waiter = asyncio.get_running_loop().create_future()
         self._open_writer().put(Job(records, guard, waiter, rows))
@@ -254,7 +262,8 @@ class SqliteLedger:
         self._handle.close()
 
     def _write(self, connection: sqlite3.Connection, jobs: Sequence[Job]) -> list[bool]:
-        written = [_lets(connection, job) for job in jobs]
+        now = self._clock.now()
+        written = [_lets(connection, job, now) for job in jobs]
         records = [record for job, let in zip(jobs, written, strict=True) if let for record in job.records]
         _put(connection, queries.APPEND, self._links(connection, records))
         # Of several versions in one batch only the last one is ever seen in the list; the log has them all.
@@ -350,10 +359,13 @@ def _create(path: Path) -> None:
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
 
 
-def _lets(connection: sqlite3.Connection, job: Job) -> bool:
+def _lets(connection: sqlite3.Connection, job: Job, now: Micros) -> bool:
     """Whether the guard lets a job be written; if so, its rows are."""
-    if job.guard is not None and connection.execute(job.guard.sql, job.guard.values).rowcount != 1:
-        return False
+    guard = job.guard
+    if guard is not None:
+        values = (*guard.values, now) if guard.timed else guard.values
+        if connection.execute(guard.sql, values).rowcount != 1:
+            return False
     for each in job.rows:
         connection.executemany(each.sql, each.rows)
     return True

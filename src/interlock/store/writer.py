@@ -34,10 +34,15 @@ _FULL = "The queue of the store is full: the disk is slower than the calls."
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """A statement that has to change exactly one row; if it does not, its job writes nothing."""
+    """A statement that has to change exactly one row; if it does not, its job writes nothing.
+
+    One that is `timed` gets the time of the store as one value more, last: what is compared with a deadline is when it
+    is written, and not when somebody asked for it.
+    """
 
     sql: str
     values: Row
+    timed: bool = False
 
 
 @dataclass(frozen=True, slots=True)

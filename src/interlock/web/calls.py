@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from fastapi import Request, Response
+from msgspec.structs import replace
 from pydantic import BaseModel, ConfigDict, Field
 
 from interlock import errors
@@ -20,12 +21,12 @@ from interlock.core.intent import OPERATION_OF_VARIANT
 from interlock.core.model import Call, Caller, Declaration, Variant
 from interlock.core.safety import RunToolFlags
 from interlock.kept import Origin
-from interlock.pipeline import Reply
+from interlock.pipeline import Reply, Way
 from interlock.receive.catalog import call_of
-from interlock.receive.identify import OPERATOR_AGENT
+from interlock.receive.identify import OPERATOR_AGENT, Principal
 from interlock.store.protocol import StoreUnavailable
 from interlock.web.answers import JSON, encoded
-from interlock.web.parts import Here, Parts
+from interlock.web.parts import Here, Parts, Who
 from interlock.web.problems import Refusal
 from interlock.web.tools import server_id
 
@@ -73,22 +74,30 @@ class CallAnswer:
     error: ToolError | None = None
 
 
-async def call_tool(server: str, tool: str, wanted: WantedCall, request: Request, here: Here) -> Response:
+async def call_tool(server: str, tool: str, wanted: WantedCall, request: Request, here: Here, who: Who) -> Response:
     """Call a tool and give back what its server answered."""
-    call = _call(server, tool, wanted, here)
+    call = _call(server, tool, wanted, here, who)
     entry = RunToolEntry(RunToolFlags(wanted.approve, wanted.dangerous)) if wanted.entry == "run-tool" else None
-    reply = await _unless_gone(request, here.pipeline.run(call, Origin(wanted.entry), entry=entry))
+    reply = await _unless_gone(request, here.pipeline.run(call, Way(Origin(wanted.entry), entry)))
     # A read is written in its own time; whoever gets the id of an activity should find it.
     with contextlib.suppress(StoreUnavailable):
         await here.pipeline.settled()
     return _answer(reply)
 
 
-def _call(server: str, tool: str, wanted: WantedCall, here: Parts) -> Call:
+def _caller(who: Principal, here: Parts) -> Caller:
+    """A person calls as the agent of the operator, and answers for it. Whoever is no person calls as itself, so that it
+    cannot ask under one name and answer under another."""
+    if here.callers.is_person(who):
+        return Caller(OPERATOR_AGENT, here.workspaces.default, token=who.token, owner=who.name)
+    return replace(who.as_caller(), workspace=who.workspace or here.workspaces.default, may_call=True)
+
+
+def _call(server: str, tool: str, wanted: WantedCall, here: Parts, who: Principal) -> Call:
     variant = Variant.DIRECT
     if wanted.variant is not None and wanted.entry != "run-tool":
         variant = _VARIANTS[wanted.variant]
-    caller = Caller(OPERATOR_AGENT, here.workspaces.default)
+    caller = _caller(who, here)
     declaration = _declaration(wanted, variant)
     return call_of(caller, server_id(here.pipeline.book, server), tool, wanted.arguments, variant, declaration)
 

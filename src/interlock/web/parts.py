@@ -10,6 +10,7 @@ from typing import Annotated
 
 from fastapi import Depends, Request
 
+from interlock.approve.room import Room
 from interlock.clock import Clock
 from interlock.core.drift import Review
 from interlock.core.health import Upstreams
@@ -47,6 +48,8 @@ class Parts:
     """What readers of the event stream are told."""
     roster: Roster
     """Which servers there are."""
+    room: Room
+    """Where calls wait, and who answers for them."""
     hidden: Collection[str] = ()
     """The values behind references, which are shown to nobody, whoever repeats them. There may come to be more."""
 

@@ -8,19 +8,16 @@ import re
 from datetime import UTC, datetime, timedelta
 
 from interlock.core.model import Micros
+from interlock.core.times import EPOCH, iso
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 _UNITS: dict[str, Micros] = {"s": 1_000_000, "m": 60_000_000, "h": 3_600_000_000, "d": 86_400_000_000}
 _DURATION = re.compile(r"([0-9]{1,5})([smhd])")
 
+__all__ = ["duration_of", "iso", "iso_or_none", "time_of"]
+
 ACCEPTED_DURATION = "a duration such as 15m, 12h or 30d"
 ACCEPTED_TIME = "an ISO 8601 time such as 2026-11-15T09:30:00Z"
-
-
-def iso(at: Micros) -> str:
-    """A time as text, always with microseconds and in UTC, so that texts sort like times."""
-    return (_EPOCH + timedelta(microseconds=at)).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
 def iso_or_none(at: Micros | None) -> str | None:
@@ -42,7 +39,7 @@ def time_of(text: str) -> Micros:
     except ValueError:
         raise ValueError(f"must be {ACCEPTED_TIME}") from None
     aware = given if given.tzinfo is not None else given.replace(tzinfo=UTC)
-    return (aware - _EPOCH) // _MICROSECOND
+    return (aware - EPOCH) // _MICROSECOND
 
 
 def past_of(text: str, now: Micros) -> Micros:

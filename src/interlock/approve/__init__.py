@@ -1,0 +1,1 @@
+"""The waiting room: calls that need a second key, and those who turn it."""

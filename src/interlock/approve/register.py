@@ -1,0 +1,228 @@
+"""The register of approvals: each change compared and set in the store, then known to whoever waits.
+
+The row decides. An answer, a deadline, a caller that leaves and a gateway that stops all come through here, and the
+first that finds the row as it must be counts; the others learn what it became. The board is only woken afterwards.
+
+INVARIANT: one statement makes the transition, and it is in one transaction with the activity that tells of it.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+
+from msgspec.structs import replace
+
+from interlock.approve.board import MAX_PENDING, Board, Pending, Resolved
+from interlock.clock import Clock
+from interlock.core.approvals import Answered, Approval, ended, shown
+from interlock.core.grants import Grant
+from interlock.core.lifecycle import ApprovalEvent, ApprovalState, CallState
+from interlock.core.model import Json, Micros
+from interlock.store.approvals import ApprovalFilter, Approvals
+from interlock.store.protocol import Activity, ActivityType, StoreUnavailable, new_id
+
+TRIES = 20
+"""How often a change is tried that others get in the way of: each time one of them has changed the approval."""
+PAGE = 500
+RESTARTED = "gateway restarted"
+LOST = "the request could not be recorded"
+
+_STATUSES: dict[ApprovalState, CallState] = {
+    ApprovalState.PENDING: CallState.HELD,
+    ApprovalState.APPROVED: CallState.SUCCESS,
+    ApprovalState.DENIED: CallState.DENIED,
+    ApprovalState.TIMEOUT: CallState.TIMEOUT,
+    ApprovalState.CANCELLED: CallState.CANCELLED,
+}
+
+Log = Callable[[Sequence[Activity]], Awaitable[None]]
+
+
+class Register:
+    """All approvals and grants, in the store and on the board."""
+
+    def __init__(self, store: Approvals, clock: Clock, log: Log) -> None:
+        self._store = store
+        self._clock = clock
+        self._log = log
+        self.board = Board()
+        self.on_change: Callable[[Approval, str], None] = lambda approval, change: None
+        """Told of every question and of what became of it, once that is durable."""
+
+    async def load(self) -> int:
+        """Take up what is in the store, and settle what a gateway that is gone left behind; returns how much that
+        was. What callers were told to come again for stays open; for the rest nobody waits any more."""
+        left: list[str] = []
+        for offset in range(0, MAX_PENDING, PAGE):
+            page = await self._store.list_approvals(ApprovalFilter(ApprovalState.PENDING, limit=PAGE, offset=offset))
+            for each in page.items:
+                self.board.add(Pending(each.id, each.key, each.expires_at, answered=each.answered))
+            left += [each.id for each in page.items if not each.answered]
+            if offset + PAGE >= page.total:
+                break
+        await self.end_all(left, ApprovalEvent.CANCEL, RESTARTED)
+        for grant in await self._store.live_grants():
+            self.board.grant(grant)
+        recent = await self._store.list_approvals(ApprovalFilter(ApprovalState.DENIED, limit=PAGE))
+        for each in reversed(recent.items):
+            self.board.denied(each.key, each.resolution, each.decided_at or each.created_at)
+        self.board.tidy(self._clock.now())
+        return len(left)
+
+    # Questions --------------------------------------------------------------------------------------------------
+
+    async def add(self, approval: Approval) -> Pending:
+        """Put a question to the reviewers. It is on the board at once, so that nobody asks it a second time."""
+        pending = Pending(approval.id, approval.key, approval.expires_at)
+        self.board.add(pending)
+        try:
+            kept = await self._store.add_approval(approval, self._told(approval, "created"))
+        except StoreUnavailable:
+            self._lost(pending)
+            raise
+        except asyncio.CancelledError:
+            # It may be written all the same. What is asked of the store after it comes after it.
+            await self._leave(approval, pending)
+            raise
+        if not kept:
+            self._lost(pending)
+            raise StoreUnavailable("The same call is asked about elsewhere.")
+        self.on_change(approval, "created")
+        return pending
+
+    async def _leave(self, approval: Approval, pending: Pending) -> None:
+        if not pending.callers and not await self.end(approval, ApprovalEvent.CANCEL, "client disconnected"):
+            await self.end_all([approval.id], ApprovalEvent.CANCEL, "client disconnected")
+
+    def _lost(self, pending: Pending) -> None:
+        self.board.remove(pending)
+        pending.wake(Resolved(ApprovalState.CANCELLED, LOST))
+
+    async def get(self, approval_id: str) -> Approval | None:
+        return await self._store.get_approval(approval_id)
+
+    async def mark_answered(self, pending: Pending) -> bool:
+        """Remember that the caller is told to come again; False when it is resolved already."""
+        if not await self._store.mark_answered(pending.id):
+            return False
+        pending.answered = True
+        return True
+
+    async def resolved(self, approval_id: str) -> Resolved | None:
+        """What became of an approval; None while it waits, or when there is none."""
+        approval = await self._store.get_approval(approval_id)
+        if approval is None or approval.status is ApprovalState.PENDING:
+            return None
+        grant = await self._store.get_grant(approval_id) if approval.status is ApprovalState.APPROVED else None
+        return Resolved(approval.status, approval.resolution, grant)
+
+    # Changes ----------------------------------------------------------------------------------------------------
+
+    async def change(self, made: Answered) -> bool:
+        """Compare and set; if it counted, those who wait are woken."""
+        approval = made.approval
+        what = "voted" if approval.status is ApprovalState.PENDING else approval.status.value
+        if not await self._store.change_approval(approval, self._told(approval, what), made.grant):
+            return False
+        if approval.status is not ApprovalState.PENDING:
+            self._settle(approval, made.grant)
+        self.on_change(approval, what)
+        return True
+
+    def _settle(self, approval: Approval, grant: Grant | None) -> None:
+        if grant is not None:
+            self.board.grant(grant)
+        if approval.status is ApprovalState.DENIED:
+            self.board.denied(approval.key, approval.resolution, approval.decided_at or approval.created_at)
+        self._wake(approval.id, Resolved(approval.status, approval.resolution, grant))
+
+    def _wake(self, approval_id: str, resolved: Resolved) -> None:
+        pending = self.board.find(approval_id)
+        if pending is not None:
+            self.board.remove(pending)
+            pending.wake(resolved)
+
+    async def end(self, approval: Approval, event: ApprovalEvent, resolution: str) -> bool:
+        """End one that nobody answered; False when it is not what it was."""
+        return await self.change(Answered(ended(approval, event, resolution, self._clock.now())))
+
+    async def end_all(self, ids: Sequence[str], event: ApprovalEvent, resolution: str) -> None:
+        """End approvals that nobody answered. One that somebody answers in this moment is left to that; one that
+        cannot be ended keeps none of the others from it, and is told of afterwards."""
+        ends = (self._end_one(each, event, resolution) for each in ids)
+        failed = [each for each in await asyncio.gather(*ends, return_exceptions=True) if each is not None]
+        if failed:
+            raise failed[0]
+
+    async def _end_one(self, approval_id: str, event: ApprovalEvent, resolution: str) -> None:
+        for _ in range(TRIES):
+            approval = await self._store.get_approval(approval_id)
+            if approval is not None and approval.status is ApprovalState.PENDING:
+                if await self.end(approval, event, resolution) or event is ApprovalEvent.EXPIRE:
+                    return  # what is not over yet, by the clock of the store, is looked at again soon
+            else:
+                # Resolved where it was not seen, or never written.
+                self._wake(approval_id, await self.resolved(approval_id) or Resolved(ApprovalState.CANCELLED, LOST))
+                return
+
+    async def expire(self, now: Micros) -> None:
+        """End what is over, and forget what is of no interest any more."""
+        await self.end_all([each.id for each in self.board if each.expires_at <= now], ApprovalEvent.EXPIRE, "")
+        self.board.tidy(now)
+
+    # Grants -----------------------------------------------------------------------------------------------------
+
+    def take(self, grant_id: str) -> Grant | None:
+        """Take a use of a grant before the store is asked for it, so that no two calls go for the last one; None when
+        there is none."""
+        grant = self.board.find_grant(grant_id)
+        if grant is not None and grant.uses_left is not None:
+            self.board.drop_grant(grant)
+        return grant
+
+    def give_back(self, grant: Grant) -> None:
+        """The store could not record that it was used."""
+        self.board.grant(grant)
+
+    async def used_by(self, approval_id: str) -> str | None:
+        """The activity of the last call that an approval let pass; None when there was none."""
+        grant = await self._store.get_grant(approval_id)
+        return None if grant is None else grant.activity
+
+    async def revoke(self, grant_id: str, by: str) -> Grant | None:
+        """Revoke a grant; None when there is none that could be used."""
+        grant = self.board.find_grant(grant_id)
+        if grant is None:
+            return None
+        self.board.drop_grant(grant)
+        now = self._clock.now()
+        body: dict[str, Json] = {"change": "grant revoked", "grant": grant.id, "scope": grant.scope.value, "by": by}
+        why = Activity(new_id(now), now, ActivityType.APPROVAL, CallState.SUCCESS, body, caller=by)
+        about = replace(why, server=grant.key.server, tool=grant.key.tool, approval_id=grant.approval)
+        return grant if await self._store.revoke_grant(grant_id, now, about) else None
+
+    # The record -------------------------------------------------------------------------------------------------
+
+    async def note(self, approval: Approval, by: str, body: dict[str, Json]) -> None:
+        """Record something about an approval that changed nothing."""
+        now = self._clock.now()
+        told = self._told(approval, "")
+        await self._log([replace(told, id=new_id(now), at=now, status=CallState.BLOCKED, body=body, caller=by)])
+
+    def _told(self, approval: Approval, change: str) -> Activity:
+        """The activity that tells of a change. Its id is that of the approval: the list shows how it stands, and the
+        log remembers how it came to that."""
+        return Activity(
+            id=approval.id,
+            at=approval.created_at,
+            type=ActivityType.APPROVAL,
+            status=_STATUSES[approval.status],
+            body={"change": change, **shown(approval)},
+            server=approval.key.server,
+            tool=approval.key.tool,
+            caller=approval.requester,
+            workspace=approval.key.workspace,
+            safety_class=approval.key.safety_class,
+            verdict="hold",
+            rule_id=approval.rule_id,
+            approval_id=approval.id,
+        )

@@ -1,0 +1,81 @@
+"""Who made whom: which principals are one and the same hand, whatever names it goes by.
+
+Whoever can make tokens could make itself a second name and approve its own calls with it. So principals are kin when
+one of them minted a token of the other, and kin of kin are kin. A person is where that ends: what a person mints is
+made by a person, and the agents of one owner are not kin because of that. A token that calls itself a person's counts
+as one only if it was minted by a person too, all the way back to the first start.
+
+Pure, and made anew from all tokens that ever were: revoking one does not undo who made whom.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+
+from msgspec import Struct
+
+HUMAN = "human"
+
+
+class Minted(Struct, frozen=True):
+    """A token as far as descent goes: whose it is, what kind of somebody that is, and who made it.
+
+    `vouched` says that the maker was known to be a person by other means than a token of ours.
+    """
+
+    principal: str
+    kind: str
+    minted_by: str | None
+    vouched: bool = False
+
+
+class Lineage:
+    """The kinship of all principals that tokens were ever made for."""
+
+    def __init__(self, tokens: Iterable[Minted] = ()) -> None:
+        minted = tuple(tokens)
+        self._people = _people(minted)
+        links: defaultdict[str, set[str]] = defaultdict(set)
+        for each in minted:
+            if each.minted_by is not None and not each.vouched and each.minted_by not in self._people:
+                links[each.minted_by].add(each.principal)
+                links[each.principal].add(each.minted_by)
+        self._families = _families(links)
+
+    def are_kin(self, one: str, other: str) -> bool:
+        """Whether two names are one hand."""
+        return one == other or other in self._families.get(one, ())
+
+    def is_person(self, name: str) -> bool:
+        """Whether a principal is a person by the word of persons only."""
+        return name in self._people
+
+
+def _people(minted: Iterable[Minted]) -> frozenset[str]:
+    """The principals whose every token is a person's and was made by a person, or by nobody at the first start."""
+    makers: defaultdict[str, set[str]] = defaultdict(set)
+    doubtful: set[str] = set()
+    for each in minted:
+        makers[each.principal].update(() if each.minted_by is None or each.vouched else (each.minted_by,))
+        if each.kind != HUMAN:
+            doubtful.add(each.principal)
+    people = makers.keys() - doubtful
+    while True:
+        # A maker that is no principal itself cannot vouch for anybody. Whoever mints more for itself changes nothing.
+        kept = {name for name in people if makers[name] - {name} <= people}
+        if kept == people:
+            return frozenset(people)
+        people = kept
+
+
+def _families(links: Mapping[str, set[str]]) -> Mapping[str, frozenset[str]]:
+    found: dict[str, frozenset[str]] = {}
+    for name in links:
+        if name in found:
+            continue
+        family, left = {name}, [name]
+        while left:
+            new = links[left.pop()] - family
+            family |= new
+            left.extend(new)
+        found.update(dict.fromkeys(family, frozenset(family)))
+    return found

@@ -1,0 +1,119 @@
+"""Every statement about approvals, grants and freezes that runs against SQLite, with its reason.
+
+INVARIANT: an approval is answered, and a grant used, by one statement that finds it as it must be or changes nothing.
+"""
+
+from interlock.core.lifecycle import ApprovalState
+from interlock.store.approvals import ApprovalFilter
+from interlock.store.rows import Row, SqlValue, nearest_integer
+
+# A new question, unless the very same call is asked about already.
+ADD_APPROVAL = """
+INSERT INTO approval (
+    id, status, version, requester, approver, workspace, session_id, gateway, answered, created_at, decided_at,
+    expires_at, waits_for, votes, body
+) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (waits_for) WHERE status = 'pending' DO NOTHING
+"""
+
+_CHANGE = """
+UPDATE approval SET status = ?, version = ?, approver = ?, decided_at = ?, votes = ?, body = ?
+WHERE id = ? AND version = ? AND status = 'pending'
+"""
+_IN_TIME = f"{_CHANGE} AND expires_at > ?"
+_TOO_LATE = f"{_CHANGE} AND expires_at <= ?"
+
+# Compare and set, by what an approval becomes. Whoever gives up waiting need not be in time; the others must, or must
+# not, by the clock of the store.
+CHANGES: dict[ApprovalState, tuple[str, bool]] = {
+    ApprovalState.PENDING: (_IN_TIME, True),
+    ApprovalState.APPROVED: (_IN_TIME, True),
+    ApprovalState.DENIED: (_IN_TIME, True),
+    ApprovalState.TIMEOUT: (_TOO_LATE, True),
+    ApprovalState.CANCELLED: (_CHANGE, False),
+}
+
+# The caller was told to come again. No version: it changes nothing that an answer depends on.
+MARK_ANSWERED = "UPDATE approval SET answered = 1 WHERE id = ? AND status = 'pending'"
+
+_APPROVAL = """
+SELECT id, status, version, approver, gateway, answered, created_at, decided_at, expires_at, votes, body FROM approval
+"""
+
+# One approval.
+GET_APPROVAL = f"{_APPROVAL} WHERE id = ?"
+
+_WHERES = {"status": "status = ?", "workspace": "workspace = ?", "session_id": "session_id = ?"}
+_NOT_OF = "requester <> ?"
+
+# How approvals of a while ended, and how long those that somebody answered had waited.
+STRETCHES = """
+SELECT created_at / ? AS stretch, status, count(*),
+    sum(CASE WHEN status IN ('approved', 'denied') THEN decided_at - created_at ELSE 0 END)
+FROM approval WHERE created_at >= ? GROUP BY stretch, status ORDER BY stretch, status
+"""
+WAITS = """
+SELECT decided_at - created_at AS waited FROM approval
+WHERE created_at >= ? AND status IN ('approved', 'denied') ORDER BY created_at DESC LIMIT ?
+"""
+
+# What an approval became.
+ADD_GRANT = """
+INSERT INTO granted (id, approval, caller, scope, created_at, expires_at, uses_left, uses, body)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+"""
+
+_GRANT = """
+SELECT id, approval, scope, created_at, expires_at, uses_left, uses, revoked_at, activity, body FROM granted
+"""
+
+# Those that can still be used.
+LIVE_GRANTS = f"""{_GRANT}
+WHERE expires_at > ? AND revoked_at IS NULL AND (uses_left IS NULL OR uses_left > 0) ORDER BY created_at, id
+"""
+
+# The one of an approval.
+GET_GRANT = f"{_GRANT} WHERE approval = ?"
+
+# One use, if there is one left.
+USE_GRANT = """
+UPDATE granted SET uses_left = uses_left - 1, uses = uses + 1, activity = ?
+WHERE id = ? AND revoked_at IS NULL AND (uses_left IS NULL OR uses_left > 0) AND expires_at > ?
+"""
+
+# Only the first revocation of a grant that could still be used changes a row.
+REVOKE_GRANT = """
+UPDATE granted SET revoked_at = ?
+WHERE id = ? AND revoked_at IS NULL AND (uses_left IS NULL OR uses_left > 0) AND expires_at > ?
+"""
+
+# What is stopped.
+FREEZES = "SELECT kind, name, at, by, reason FROM freeze ORDER BY at, kind, name"
+PUT_FREEZE = """
+INSERT INTO freeze (kind, name, at, by, reason) VALUES (?, ?, ?, ?, ?)
+ON CONFLICT (kind, name) DO UPDATE SET at = excluded.at, by = excluded.by, reason = excluded.reason
+"""
+DROP_FREEZE = "DELETE FROM freeze WHERE kind = ? AND name = ?"
+
+
+def listing(wanted: ApprovalFilter, limit: int) -> tuple[str, Row]:
+    """The statement and the parameters that list what is wanted, newest first."""
+    where, values = _where(wanted)
+    page = limit, nearest_integer(max(0, wanted.offset))
+    return f"{_APPROVAL} {where} ORDER BY created_at DESC, id DESC LIMIT ? OFFSET ?", (*values, *page)
+
+
+def counting(wanted: ApprovalFilter) -> tuple[str, Row]:
+    """The statement and the parameters that count the same."""
+    where, values = _where(wanted)
+    return f"SELECT count(*) FROM approval {where}", tuple(values)  # noqa: S608 - put together from constants
+
+
+def _where(wanted: ApprovalFilter) -> tuple[str, list[SqlValue]]:
+    given = {"status": wanted.status, "workspace": wanted.workspace, "session_id": wanted.session_id}
+    fragments = [_WHERES[name] for name, value in given.items() if value is not None]
+    values: list[SqlValue] = [str(value) for value in given.values() if value is not None]
+    if wanted.not_of is not None:
+        fragments.append(_NOT_OF)
+        values.append(wanted.not_of)
+    return f"WHERE {' AND '.join(fragments)}" if fragments else "", values
