@@ -9,7 +9,7 @@ ROOT = Path(__file__).parent.parent
 SOURCES = sorted((ROOT / "src" / "interlock").rglob("*.py"))
 MODULES = [file for file in SOURCES if file.name not in ("__init__.py", "__main__.py")]
 
-MAX_MODULE, MAX_FUNCTION, MAX_TOP_LEVEL = 500, 60, 18
+MAX_MODULE, MAX_FUNCTION, MAX_TOP_LEVEL = 500, 60, 20
 TESTED_ELSEWHERE = {
     "config/document.py": "tests/config/test_source.py",
     "core/health.py": "tests/forward/test_fleet.py",

@@ -71,8 +71,8 @@ async def test_an_allowed_call_is_forwarded_and_its_answer_comes_back(pipeline: 
         (call("nothing"), Code.UNKNOWN_TOOL),
         (call("read_note", server="nobody"), Code.UNKNOWN_TOOL),
         (call("read_note", {"name": 5}), Code.INVALID_ARGUMENTS),
-        (call("delete_note"), Code.DENIED),
-        (call("frobnicate"), Code.DENIED),
+        (call("delete_note"), Code.JUSTIFICATION_REQUIRED),
+        (call("frobnicate"), Code.JUSTIFICATION_REQUIRED),
     ],
 )
 async def test_what_may_not_run_sends_nothing_and_is_on_record(

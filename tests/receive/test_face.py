@@ -181,12 +181,14 @@ async def test_a_client_that_only_listens_does_not_keep_the_gateway_from_ending(
     assert stream.status_code == 200
 
 
-async def test_a_token_that_is_not_of_an_agent_does_not_call(tmp_path: Path) -> None:
+async def test_a_token_that_neither_calls_nor_answers_is_turned_away(tmp_path: Path) -> None:
     async with serving(tmp_path) as running, httpx2.AsyncClient() as http:
-        operator = {"authorization": f"Bearer {running.folder.credential()}"}
-        answer = await http.post(running.url, json=INITIALIZE, headers={**HEADERS, **operator})
+        token, text = mint("looker", "human", ["auditor", "admin"], 0, None)
+        running.gateway.callers.add(token)
+        answer = await http.post(running.url, json=INITIALIZE, headers={**HEADERS, "authorization": f"Bearer {text}"})
 
-    assert (answer.status_code, answer.json()) == (403, {"error": "This token is not one of an agent."})
+    refused = {"error": "This token is neither one of an agent nor one of an approver."}
+    assert (answer.status_code, answer.json()) == (403, refused)
 
 
 async def test_the_name_of_the_client_is_on_record_for_both_eras(tmp_path: Path) -> None:

@@ -32,7 +32,7 @@ def callers(*, allow_local: bool = True) -> Callers:
 def test_a_token_names_its_principal() -> None:
     found = callers().identify(f"Bearer {TEXT}")
 
-    assert found == Principal("ci", "agent", frozenset({"agent"}), None, Scope(expires_at=2_000))
+    assert found == Principal("ci", "agent", frozenset({"agent"}), None, Scope(expires_at=2_000), TOKEN.id)
 
 
 def test_a_token_gives_its_workspace_and_its_limits() -> None:
@@ -43,9 +43,9 @@ def test_a_token_gives_its_workspace_and_its_limits() -> None:
     found = made.identify(f"Bearer {text}")
 
     assert isinstance(found, Principal)
-    assert found.as_caller() == Caller(
-        "ci", "ws", Scope(("git*",), ("get_*", "up:x"), OperationType.WRITE, expires_at=2_000)
-    )
+    scope = Scope(("git*",), ("get_*", "up:x"), OperationType.WRITE, expires_at=2_000)
+    assert found.as_caller() == Caller("ci", "ws", scope, token.id, "alice")
+    assert found.label == "some-model"
     assert scope_of(token) == limits
 
 

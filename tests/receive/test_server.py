@@ -53,7 +53,7 @@ async def test_a_stray_list_is_counted_and_shows_what_the_caller_may_see(tmp_pat
     async with serving(tmp_path) as running:
         listed = await stray(rest_of(running.gateway, Expose.DIRECT, strays), context(narrow, "tools/list", {}))
 
-    assert [tool["name"] for tool in listed["tools"]] == ["sample__read_note"]
+    assert [tool["name"] for tool in listed["tools"]] == ["sample__read_note", "interlock__await_approval"]
     assert strays == [1]
 
 
@@ -65,7 +65,7 @@ async def test_a_stray_call_is_counted_and_takes_the_same_path(tmp_path: Path) -
         recorded = await running.activities()
 
     assert strays == [1]
-    assert result["structuredContent"]["code"] == "DENIED"
+    assert result["structuredContent"]["code"] == "JUSTIFICATION_REQUIRED"
     assert [each.tool for each in recorded] == ["delete_note"]
 
 

@@ -70,14 +70,14 @@ async def test_a_token_counts_before_its_answer_comes(bare: Office) -> None:
     answer = await create(bare, workspace_id="ws-prod", servers=["git*"], tools=[], ceiling="read", ttl="1h")
     scope = Scope(("git*",), (), OperationType.READ, NOW + HOUR)
 
-    assert identified(bare, answer).as_caller() == Caller("ci", "ws-prod", scope)
+    assert identified(bare, answer).as_caller() == Caller("ci", "ws-prod", scope, answer.json()["id"], "the-admin")
 
 
 async def test_what_is_left_out_is_no_limit(bare: Office) -> None:
     answer = await create(bare)
     shown = answer.json()
 
-    assert identified(bare, answer).as_caller() == Caller("ci")
+    assert identified(bare, answer).as_caller() == Caller("ci", token=shown["id"], owner="the-admin")
     assert [shown[name] for name in ("servers", "tools", "ceiling", "workspace_id", "expires_at")] == [None] * 5
 
 

@@ -163,7 +163,7 @@ class Desk:
         approval = await self.register.get(approval_id) if len(approval_id) <= MAX_ID else None
         if approval is None or approval.requester != call.caller.name:
             # The same answer for one that there is not and for somebody else's.
-            return Unapproved(CallEvent.REFUSE, errors.NOT_FOUND(what="The approval of this call", suggestion=""))
+            return Unapproved(CallEvent.REFUSE, errors.NO_SUCH_APPROVAL())
         key = approval.key
         if (key.server, key.tool) != (call.server, call.tool) or key.digest != call.digest:
             changed = "the arguments" if (key.server, key.tool) == (call.server, call.tool) else "the tool"

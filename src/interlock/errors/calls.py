@@ -171,6 +171,11 @@ ALREADY_RESOLVED = Message(
     "approval already resolved",
     "It was {status} by {approver}; nothing is left to answer.",
 )
+NO_SUCH_APPROVAL = Message(
+    Code.NOT_FOUND,
+    "No approval of yours has this id.",
+    "Leave the id out to call anew; the id of an approval stands in the answer that told you to come again.",
+)
 RUNNING = Message(
     Code.PENDING,
     "The call that approval {approval_id} let pass is under way.",

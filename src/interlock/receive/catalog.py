@@ -142,7 +142,8 @@ def call_of(
     # INVARIANT: nothing of ours reaches the upstream; reserved arguments end here.
     sent = {key: value for key, value in arguments.items() if key not in RESERVED_ARGUMENTS}
     named = arguments.get("_approval_id")
-    approval = named if isinstance(named, str) else None
+    # Models fill in what a schema offers: an empty id is none.
+    approval = named if isinstance(named, str) and named else None
     return Call(caller, server, tool, sent, argument_digest(sent), variant, declaration, approval_id=approval)
 
 

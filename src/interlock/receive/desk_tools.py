@@ -133,7 +133,7 @@ class DeskTools:
         """The approval, if it is this caller's to know of. The same answer for one that there is not."""
         approval = await self._store.get_approval(approval_id)
         if approval is None or not (caller.may_answer or approval.requester == caller.name):
-            raise Refused(errors.NOT_FOUND(what="This approval", suggestion=""))
+            raise Refused(errors.NO_SUCH_APPROVAL())
         return approval
 
     def _approver(self, caller: Caller, origin: Origin) -> Approver:

@@ -79,7 +79,7 @@ async def get_openapi(request: Request) -> Response:
 
 
 _BAD, _MISSING, _STALE, _DOWN = Code.BAD_REQUEST, Code.NOT_FOUND, Code.STALE_APPROVAL, Code.UPSTREAM_DOWN
-_ELSEWHERE = (Code.NOT_FOUND, Code.SELF_APPROVAL, Code.ALREADY_RESOLVED, Code.BUDGET_EXHAUSTED)
+_ELSEWHERE = (Code.SELF_APPROVAL, Code.ALREADY_RESOLVED, Code.BUDGET_EXHAUSTED)
 _OF_THE_PATH = tuple(code for code in Code if code not in _ELSEWHERE)
 """What a call may be refused with: nearly everything."""
 
