@@ -39,7 +39,6 @@ from interlock.core.lifecycle import CallState
 from interlock.core.model import Json
 from interlock.core.policy import Patience, Policy
 from interlock.core.rates import Limits
-from interlock.core.redact import KnownSecrets, redact_text
 from interlock.core.rules import RuleBook
 from interlock.core.safety import SafetyClass
 from interlock.errors import ConfigError, Reason
@@ -176,11 +175,10 @@ def _tell_to(notices: Notices, config: Config, environ: Mapping[str, str]) -> No
     notices.configure(found.webhooks, found.command, found.unusable)
 
 
-def _keep_delivery(store: Store, hidden: set[str], activity: Activity) -> None:
-    """Queue what became of a notice: a command may have said anything on its way out."""
-    detail = redact_text(str(activity.body["detail"]), KnownSecrets(hidden))
+def _keep_delivery(store: Store, activity: Activity) -> None:
+    """Queue what became of a notice."""
     with contextlib.suppress(StoreUnavailable):  # the store counts what it could not keep
-        store.write_soon([structs.replace(activity, body={**activity.body, "detail": detail})])
+        store.write_soon([activity])
 
 
 def _scope(where: str, given: Server | Credentials, environ: Mapping[str, str]) -> AuthScope:
@@ -337,7 +335,7 @@ async def _assemble(
     rest = Rest(lane, Passage(pipeline, catalog, earshot, turns), metrics.stray_call)
     face = Face(edge, callers, sessions, lane, rest, workspaces)
     pipeline.identify = lambda caller: face.workspaces.again(caller, callers)
-    notices = Notices(clock, partial(_keep_delivery, store, hidden))
+    notices = Notices(clock, partial(_keep_delivery, store), secrets=recorder.known_secrets)
     parts = Parts(
         store,
         pipeline,

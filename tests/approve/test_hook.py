@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from interlock.approve.hook import LAST_WORDS, Hook, environment, run
 from interlock.approve.outbox import Attempt, Fate, Message
+from interlock.core.redact import KnownSecrets
 from tests.approve.receiving import MESSAGE, SECONDS
 from tests.forward.children import runs, wait_until
 
@@ -114,6 +115,15 @@ async def test_a_secret_in_its_last_words_is_not_kept_even_if_they_are_cut_in_th
 
     assert attempt.detail.startswith("exit 1: ")
     assert "a1B2" not in attempt.detail
+
+
+async def test_a_secret_of_ours_in_its_last_words_is_not_kept_either() -> None:
+    argv = python("import sys; sys.exit('open-sesame-open' + 'z' * 190)")
+    attempt = await Hook(argv, SECONDS, lambda: KnownSecrets(["open-sesame-open"])).send(MESSAGE)
+
+    assert attempt.detail.startswith("exit 1: ")
+    assert attempt.detail.endswith("z" * 190)
+    assert "open" not in attempt.detail
 
 
 @pytest.mark.parametrize(

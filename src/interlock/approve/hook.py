@@ -15,14 +15,14 @@ import selectors
 import signal
 import subprocess
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import IO, cast
 
 from msgspec import Struct
 
 from interlock.approve.outbox import Attempt, Fate, Message
-from interlock.core.redact import redact_text
+from interlock.core.redact import KnownSecrets, redact_text
 
 COMMAND = "command"
 """How the command is called wherever deliveries are shown: its words may hold a secret."""
@@ -59,9 +59,13 @@ class Hook:
     pauses = ()
     """A command may have had its effect before it failed, so it is not run again."""
 
-    def __init__(self, argv: tuple[str, ...], seconds: float) -> None:
+    def __init__(
+        self, argv: tuple[str, ...], seconds: float, secrets: Callable[[], KnownSecrets] = KnownSecrets
+    ) -> None:
+        """`secrets` tells the values that are not repeated if the command complains of them."""
         self._argv = argv
         self._seconds = seconds
+        self._secrets = secrets
         self._threads = ThreadPoolExecutor(AT_ONCE, "interlock-hook")
 
     async def send(self, message: Message) -> Attempt:
@@ -77,11 +81,10 @@ class Hook:
             stop.set()
             await asyncio.wait({running}, timeout=_CANCEL_SECONDS)
             raise
-        if late:
-            return Attempt(Fate.MISSED, f"killed after {self._seconds:g} s{_last_words(ended.stderr)}")
-        if ended.code == 0:
+        if ended.code == 0 and not late:
             return Attempt(Fate.TAKEN, "exit 0")
-        return Attempt(Fate.MISSED, (ended.problem or _exit(ended.code)) + _last_words(ended.stderr))
+        what = f"killed after {self._seconds:g} s" if late else ended.problem or _exit(ended.code)
+        return Attempt(Fate.MISSED, what + _last_words(ended.stderr, self._secrets()))
 
 
 def environment(message: Message) -> dict[str, bytes]:
@@ -193,7 +196,7 @@ def _exit(code: int | None) -> str:
     return f"exit {code}" if code >= 0 else f"ended by signal {-code}"
 
 
-def _last_words(stderr: bytes) -> str:
+def _last_words(stderr: bytes, known: KnownSecrets) -> str:
     """The end of what the command complained of, without secrets and on one line."""
-    words = harmless(" ".join(redact_text(stderr.decode("utf-8", "replace")).split()))
+    words = harmless(" ".join(redact_text(stderr.decode("utf-8", "replace"), known).split()))
     return f": {words[-LAST_WORDS:]}" if words else ""

@@ -25,6 +25,7 @@ from interlock.clock import Clock
 from interlock.core.canonical import canonical_text
 from interlock.core.lifecycle import CallState
 from interlock.core.model import Json, JsonObject, Micros
+from interlock.core.redact import KnownSecrets
 from interlock.core.times import iso
 from interlock.errors import Reason
 from interlock.store.protocol import Activity, ActivityType, new_id
@@ -83,8 +84,17 @@ class _Told:
 class Notices:
     """Takes notices, and delivers them while `running`."""
 
-    def __init__(self, clock: Clock, log: Callable[[Activity], None], pace: Pace | None = None) -> None:
+    def __init__(
+        self,
+        clock: Clock,
+        log: Callable[[Activity], None],
+        pace: Pace | None = None,
+        *,
+        secrets: Callable[[], KnownSecrets] = KnownSecrets,
+    ) -> None:
+        """`log` is given every final outcome; `secrets` tells the values that are repeated nowhere."""
         self._clock = clock
+        self._secrets = secrets
         self._log = log
         self._pace = pace or Pace()
         self._all: dict[Hashable, _Told] = {}
@@ -104,7 +114,7 @@ class Notices:
             for each in webhooks
         }
         if command is not None:
-            wanted[command] = _COMMAND_PLACE, Hook(command, self._pace.command)
+            wanted[command] = _COMMAND_PLACE, Hook(command, self._pace.command, self._secrets)
         before, self._all = self._all, {}
         for key, (place, target) in wanted.items():
             kept = before.pop(key, None)

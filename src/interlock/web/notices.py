@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from fastapi import Response
 
 from interlock.approve.notices import Delivery
-from interlock.core.redact import KnownSecrets, redact_text
 from interlock.core.times import iso
 from interlock.web.answers import json_answer
 from interlock.web.parts import Here
@@ -46,13 +45,12 @@ class ShownNotices:
 
 async def get_notices(here: Here) -> Response:
     """Show who could be told of approvals and who could not."""
-    known = KnownSecrets(here.hidden)
-    problems = [ShownProblem(redact_text(each.text, known), each.fix) for each in here.notices.problems()]
-    deliveries = [_shown(each, known) for each in here.notices.deliveries()]
+    problems = [ShownProblem(each.text, each.fix) for each in here.notices.problems()]
+    deliveries = [_shown(each) for each in here.notices.deliveries()]
     return json_answer(ShownNotices(here.notices.configured, problems, deliveries))
 
 
-def _shown(delivery: Delivery, known: KnownSecrets) -> ShownDelivery:
+def _shown(delivery: Delivery) -> ShownDelivery:
     return ShownDelivery(
         iso(delivery.at),
         delivery.event,
@@ -60,5 +58,5 @@ def _shown(delivery: Delivery, known: KnownSecrets) -> ShownDelivery:
         delivery.target,
         delivery.attempt,
         delivery.status.value,
-        redact_text(delivery.detail, known),
+        delivery.detail,
     )
