@@ -1,20 +1,23 @@
 """From a configuration to a running gateway, and back."""
 
+import asyncio
 from pathlib import Path
 
 import pytest
 from mcp.client import Client
 from msgspec.structs import replace
 
-from interlock.app import overrides_of, policy_of, settle_what_a_crash_left, upstreams_of
+from interlock.app import overrides_of, policy_of, secrets_of, settle_what_a_crash_left, upstreams_of
+from interlock.approve.notices import Notice
 from interlock.core.health import Health
 from interlock.core.intent import IntentMode
 from interlock.core.lifecycle import CallState
 from interlock.core.safety import Posture, SafetyClass
 from interlock.forward.upstream import Scope, UpstreamSpec
 from interlock.record import config_change
-from interlock.store.protocol import Activity, ActivityFilter, ActivityType
+from interlock.store.protocol import Activity, ActivityFilter, ActivityType, Store
 from interlock.store.sqlite import SqliteStore
+from tests.approve.receiving import OK, receiver, shown, url_of
 from tests.fakes import FakeClock
 from tests.running import config_of, server_yaml, serving, started
 from tests.upstream.running import stdio_argv
@@ -172,3 +175,49 @@ async def test_what_the_operator_does_is_in_the_log_behind_the_reads_that_ended_
         kinds = [entry.kind for entry in await store.log_entries(begun, 10)]
 
     assert kinds == ["tool_call", "config_change"]
+
+
+# Notices --------------------------------------------------------------------------------------------------------
+
+
+def test_what_notices_are_signed_with_is_a_secret(tmp_path: Path) -> None:
+    text = "notices: {webhooks: [{url: 'https://x.test/', secret: '${env:HOOK}'}, {url: 'https://y.test/'}]}"
+
+    assert "open sesame" in secrets_of(config_of(tmp_path, text), {"HOOK": "open sesame"})
+
+
+async def test_a_gateway_tells_whom_its_file_names_and_takes_up_another_and_keeps_what_became_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("interlock.app.LOOK_SECONDS", 0.01)
+    monkeypatch.setenv("DEEP_SECRET", "open-sesame-open")
+    rest = "secret: '${env:DEEP_SECRET}'}, {url: 'https://nobody.example/swordfish', secret: '${env:NO_X}'}]}"
+    servers = "servers: {off: {command: x, enabled: false}}\n"
+    async with asyncio.timeout(60), receiver(OK) as first, receiver(OK) as second:
+        text = servers + "notices: {webhooks: [{url: '%s', " + rest
+        async with started(tmp_path, text % url_of(first)) as gateway:
+            notices, store = gateway.parts.notices, gateway.store
+            notices.tell(Notice("approval.created", 1, {"id": "apr-1"}))
+            (tmp_path / "interlock.yaml").write_text(text % url_of(second), encoding="utf-8")
+            await _entries(store, "config_change")
+            notices.tell(Notice("approval.denied", 1, {"id": "apr-1"}))
+            kept = await _entries(store, "system", 2)
+            problems = [each.text for each in notices.problems()]
+
+    assert [len(first.received), len(second.received)] == [1, 1]
+    assert all(each.field("webhook-signature") for each in (*first.received, *second.received))
+    assert [shown(first) in kept[0], shown(second) in kept[1]] == [True, True]
+    assert "NO_X is not set. https://nobody.example is told nothing." in problems[0]
+    assert "NO_X is not set" in caplog.text
+    assert not [word for word in ("swordfish", "sesame") if word in f"{kept} {problems} {caplog.text}"]
+
+
+async def _entries(store: Store, kind: str, count: int = 1) -> list[str]:
+    """The texts of the log of one kind, as soon as there are so many of them."""
+    found: list[str] = []
+    after = 0
+    while len(found) < count:
+        entries = await store.next_entries(after, 100)
+        found += [each.text for each in entries if each.kind == kind]
+        after = entries[-1].seq
+    return found

@@ -22,9 +22,11 @@ from msgspec import structs
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from interlock import __version__, errors
+from interlock.approve.notices import Notices
 from interlock.approve.room import room_in
 from interlock.clock import Clock, SystemClock
 from interlock.config.load import Config
+from interlock.config.notices import notices_of
 from interlock.config.references import resolve, values_in
 from interlock.config.roster import Roster
 from interlock.config.tree import AuthScope as Credentials
@@ -64,7 +66,7 @@ from interlock.receive.workspaces import Workspaces
 from interlock.record import Recorder, RecordWait, config_change, token_change
 from interlock.second_key import SecondKey
 from interlock.store.folder import DataFolder, Hold
-from interlock.store.protocol import Store, StoreUnavailable
+from interlock.store.protocol import Activity, Store, StoreUnavailable
 from interlock.store.sqlite import SqliteStore
 from interlock.web.access import READERS
 from interlock.web.feed import Feed
@@ -160,8 +162,23 @@ def _usable_or_not(
 def secrets_of(config: Config, environ: Mapping[str, str]) -> frozenset[str]:
     """Every value that the configuration refers to: what servers may echo, and the record must not keep."""
     holders = (*config.settings.servers.values(), *config.settings.auth_scopes.values())
-    texts = (text for each in holders for text in (*each.env.values(), *each.headers.values()))
-    return frozenset(values_in(texts, environ))
+    texts = [text for each in holders for text in (*each.env.values(), *each.headers.values())]
+    signed_with = [each.secret for each in config.settings.notices.webhooks if each.secret is not None]
+    return frozenset(values_in((*texts, *signed_with), environ))
+
+
+def _tell_to(notices: Notices, config: Config, environ: Mapping[str, str]) -> None:
+    """Have those told of approvals whom the configuration names."""
+    found = notices_of(config, environ)
+    for problem in found.unusable:
+        _LOG.warning("%s %s", problem.text, problem.fix)
+    notices.configure(found.webhooks, found.command, found.unusable)
+
+
+def _keep_delivery(store: Store, activity: Activity) -> None:
+    """Queue what became of a notice."""
+    with contextlib.suppress(StoreUnavailable):  # the store counts what it could not keep
+        store.write_soon([activity])
 
 
 def _scope(where: str, given: Server | Credentials, environ: Mapping[str, str]) -> AuthScope:
@@ -241,8 +258,11 @@ async def running_gateway(
         gateway = await _assemble(roster, recorder, store, fleet, drift, time, hidden)
         if servers:
             roster.on_change = partial(_apply, gateway, variables)
+            _tell_to(gateway.parts.notices, config, variables)
         await fleet.settled(START_SECONDS)
         await ensure_operator(store, hold.folder, gateway.callers, time)
+        # Whoever has something to tell ends before this does, and the record after it.
+        await stack.enter_async_context(gateway.parts.notices.running())
         await stack.enter_async_context(gateway.parts.feed.running())
         await stack.enter_async_context(gateway.face.running())
         await stack.enter_async_context(gateway.parts.room.desk.running())
@@ -283,6 +303,7 @@ async def _apply(gateway: Gateway, environ: Mapping[str, str], config: Config, a
     gateway.hidden.update(secrets_of(config, environ))
     gateway.face.workspaces = gateway.parts.workspaces = workspaces_of(config)
     gateway.parts.settings = shown_settings(config)
+    _tell_to(gateway.parts.notices, config, environ)
     await gateway.fleet.apply(upstreams_of(config, environ), overrides_of(config), config.lexicon, anew)
 
 
@@ -314,8 +335,23 @@ async def _assemble(
     rest = Rest(lane, Passage(pipeline, catalog, earshot, turns), metrics.stray_call)
     face = Face(edge, callers, sessions, lane, rest, workspaces)
     pipeline.identify = lambda caller: face.workspaces.again(caller, callers)
+    notices = Notices(clock, partial(_keep_delivery, store), secrets=recorder.known_secrets)
     parts = Parts(
-        store, pipeline, callers, clock, edge, fleet, metrics, workspaces, shown, drift, feed, roster, room, hidden
+        store,
+        pipeline,
+        callers,
+        clock,
+        edge,
+        fleet,
+        metrics,
+        workspaces,
+        shown,
+        drift,
+        feed,
+        roster,
+        room,
+        notices,
+        hidden,
     )
     return Gateway(face, pipeline, fleet, store, callers, edge, parts, hidden)
 

@@ -120,3 +120,10 @@ def test_a_full_disk_is_a_finding(folder: DataFolder, monkeypatch: pytest.Monkey
 def test_a_clock_that_went_back_is_a_finding(folder: DataFolder) -> None:
     assert checkup.machine_check(folder, 10**15 + 10**9, 10**15).state == WARN
     assert checkup.machine_check(folder, 10**15, 10**15).state == OK
+
+
+def test_a_command_for_notices_that_does_not_exist_is_named_without_its_arguments(tmp_path: Path) -> None:
+    told = checkup.commands_check(config(tmp_path, "notices: {command: '/nowhere/notify swordfish'}"), {"PATH": "/bin"})
+
+    assert (told.state, told.text) == (FAIL, "notices: the command '/nowhere/notify' does not exist")
+    assert checkup.commands_check(config(tmp_path, "notices: {command: 'sh -c x'}"), {"PATH": "/bin"}).state == OK

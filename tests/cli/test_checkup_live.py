@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from interlock.cli.checkup import FAIL, OK, WARN
-from interlock.cli.checkup_live import fixes, servers_check, tokens_check, tools_check, unchecked
+from interlock.cli.checkup_live import fixes, notices_check, servers_check, tokens_check, tools_check, unchecked
 from interlock.web.times import iso
 
 NOW = 1_790_000_000_000_000
@@ -100,4 +100,19 @@ def test_a_token_that_is_fine_is_no_finding(given: dict[str, Any]) -> None:
 
 
 def test_what_could_not_be_asked_is_a_finding_each() -> None:
-    assert [each.state for each in unchecked("nobody answers")] == [WARN] * 3
+    assert [each.state for each in unchecked("nobody answers")] == [WARN] * 4
+
+
+def notices(*problems: tuple[str, str], configured: bool = True) -> dict[str, Any]:
+    return {"configured": configured, "problems": [{"text": text, "fix": fix} for text, fix in problems]}
+
+
+def test_targets_of_notices_that_are_reached_or_not_there_are_no_finding() -> None:
+    assert notices_check(notices()).state == OK
+    assert notices_check(notices(configured=False)).state == OK
+
+
+def test_every_target_that_cannot_be_told_is_a_finding_and_no_fix_is_said_twice() -> None:
+    told = notices_check(notices(("A fails.", "Mend it."), ("B fails.", "Mend it.")))
+
+    assert (told.state, told.text, told.fix) == (FAIL, "A fails. B fails.", "Mend it.")

@@ -1,4 +1,4 @@
-"""`interlock doctor`: ten checks, and an exit code that says whether something was found."""
+"""`interlock doctor`: eleven checks, and an exit code that says whether something was found."""
 
 from pathlib import Path
 
@@ -9,10 +9,10 @@ from tests.cli.running import Beside, Interlock, configure
 from tests.running import server_yaml
 from tests.upstream.running import stdio_argv
 
-NAMES = ["config", "folder", "database", "gateway", "commands", "servers", "tools", "tokens", "rules", "machine"]
+NAMES = "config folder database gateway commands servers tools tokens notices rules machine".split()
 
 
-def test_ten_checks_are_told_with_their_state_and_their_fix(il: Interlock) -> None:
+def test_eleven_checks_are_told_with_their_state_and_their_fix(il: Interlock) -> None:
     done = il("doctor", "--json")
     checks = done.json["checks"]
 
@@ -57,6 +57,22 @@ def test_servers_that_cannot_work_are_named_with_the_fix_and_the_rest_is_checked
     assert all(f"{name} is " in checks["servers"]["text"] for name in ("gone", "locked", "deaf"))
     assert "up is " not in checks["servers"]["text"]
     assert "swordfish" not in done.out
+
+
+def test_a_webhook_whose_secret_is_missing_is_named_with_the_fix_and_without_its_path(il: Interlock) -> None:
+    configure(
+        "listen: {port: 0}\nservers: {off: {command: x, enabled: false}}\n"
+        "notices: {webhooks: [{url: 'https://h.example/swordfish', secret: '${env:IL_NOT_SET}'}]}\n"
+    )
+    done = il("doctor", "--json")
+    (check,) = [each for each in done.json["checks"] if each["check"] == "notices"]
+
+    assert (done.exit, check["state"]) == (20, "fail")
+    assert check["text"] == (
+        "notices.webhooks[0].secret: the environment variable IL_NOT_SET is not set. https://h.example is told nothing."
+    )
+    assert check["fix"]
+    assert "swordfish" not in done.out + done.err
 
 
 def test_without_a_configuration_the_rest_is_told_as_not_checked(il: Interlock) -> None:

@@ -288,3 +288,35 @@ def test_problems_of_several_kinds_are_told_together_in_the_order_of_the_file() 
 def test_problems_are_ordered_by_number_and_not_by_letter() -> None:
     text = "\n".join(["route_rules:", *(f"  - {{id: r{at}, server_id: nope}}" for at in range(1, 12))])
     assert [each.split(":")[1] for each in problems_of(text)] == [str(line) for line in range(2, 13)]
+
+
+# Notices --------------------------------------------------------------------------------------------------------
+
+_NO_COMMAND = "names no command; write one with its arguments, or null"
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        (
+            "notices:\n  command: notify 'swordfish\n",
+            "interlock.yaml:2:12: cannot be split into words: no closing quotation; close it, or leave it out",
+        ),
+        (
+            "notices:\n  command: notify swordfish\\\n",
+            "interlock.yaml:2:12: cannot be split into words: no escaped character; close it, or leave it out",
+        ),
+        ("notices: {command: '  '}", "interlock.yaml:1:20: names no command; write one with its arguments, or null"),
+        (
+            "notices: {command: '\"\" x'}",
+            "interlock.yaml:1:20: names no command; write one with its arguments, or null",
+        ),
+        ('notices: {command: "a\\0b"}', "interlock.yaml:1:20: holds a character that no command can hold"),
+    ],
+)
+def test_a_command_for_notices_must_be_made_of_words(text: str, problem: str) -> None:
+    assert problems_of(text) == (problem,)
+
+
+def test_a_command_for_notices_may_have_quoted_arguments() -> None:
+    assert list(check(config_of("notices: {command: \"notify-send 'an approval waits' -t 5\"}").settings)) == []

@@ -1,8 +1,6 @@
 """The link over HTTP, against servers that do everything that a server should not."""
 
 import asyncio
-import datetime
-import ipaddress
 import json
 import socket
 import ssl
@@ -14,10 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import NameOID
 
 from interlock.forward import link_http
 from interlock.forward.exchange import Refused, SessionGone
@@ -33,6 +27,7 @@ from interlock.forward.link import (
     TooLong,
 )
 from interlock.forward.link_http import HttpLink, default_tls, header_text, mirrored_line
+from tests.certificates import self_signed, serving
 from tests.forward.askers import Asker
 from tests.forward.raw_server import (
     ACCEPTED,
@@ -1153,34 +1148,7 @@ async def test_a_thousand_requests_at_once_never_cross() -> None:
 
 @pytest.fixture(scope="module")
 def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A certificate for 127.0.0.1 that signs itself, with its key."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "interlock test")])
-    begin = datetime.datetime(2020, 1, 1, tzinfo=datetime.UTC)
-    made = (
-        x509.CertificateBuilder()
-        .subject_name(name)
-        .issuer_name(name)
-        .public_key(key.public_key())
-        .serial_number(1)
-        .not_valid_before(begin)
-        .not_valid_after(begin + datetime.timedelta(days=36500))
-        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]), critical=False)
-        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
-        .sign(key, hashes.SHA256())
-    )
-    file = tmp_path_factory.mktemp("tls") / "certificate.pem"
-    private = key.private_bytes(
-        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-    )
-    file.write_bytes(made.public_bytes(serialization.Encoding.PEM) + private)
-    return file
-
-
-def serving(certificate: Path) -> ssl.SSLContext:
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(certificate)
-    return context
+    return self_signed(tmp_path_factory.mktemp("tls"))
 
 
 async def test_tls_with_a_certificate_that_is_trusted(certificate: Path) -> None:

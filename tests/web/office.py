@@ -9,6 +9,7 @@ from typing import Any
 
 import httpx2
 
+from interlock.approve.notices import Notices
 from interlock.approve.room import room_in
 from interlock.config.load import Config
 from interlock.config.roster import Roster
@@ -131,8 +132,22 @@ async def office(
         await stack.enter_async_context(feed.running())
         drift = await reviewed(fleet, Drift(store, clock))
         room.approvers.lineage, room.register.board.may_still = lambda: callers.lineage, callers.may_still_answer
+        notices = Notices(clock, lambda activity: store.write_soon([activity]))
         parts = Parts(
-            store, pipeline, callers, clock, edge, fleet, metrics, WORKSPACES, settings, drift, feed, roster, room
+            store,
+            pipeline,
+            callers,
+            clock,
+            edge,
+            fleet,
+            metrics,
+            WORKSPACES,
+            settings,
+            drift,
+            feed,
+            roster,
+            room,
+            notices,
         )
         app = rest_app(parts)
         transport = httpx2.ASGITransport(app=app)

@@ -173,6 +173,7 @@ async def answers(live: Office) -> dict[str, httpx2.Response]:
         "get_server": "/servers/up",
         "get_server_logs": "/servers/odd/logs",
         "list_tokens": "/tokens",
+        "get_notices": "/notices",
         "get_settings": "/settings",
         "get_openapi": "/openapi.json",
     }

@@ -5,6 +5,7 @@ anything, and none prints a secret.
 """
 
 import os
+import shlex
 import shutil
 import socket
 import stat
@@ -107,11 +108,12 @@ def gateway_check(address: str | None, config: "Config | ConfigError") -> Check:
 
 
 def commands_check(config: "Config | ConfigError", environ: Mapping[str, str]) -> Check:
-    """Whether what the file says about servers can be started at all."""
+    """Whether the servers of the file, and the command for notices, can be started at all."""
     if isinstance(config, ConfigError):
         return Check("commands", WARN, "Not checked: the configuration cannot be read.", "See config.")
     enabled = {name: each for name, each in config.settings.servers.items() if each.enabled}
     problems = [f"{name}: {told}" for name, each in enabled.items() for told in _problems(name, each, environ)]
+    problems += _hook_problems(config.settings.notices.command, environ)
     if problems:
         fix = "Install the command or correct its path; set the variable for the gateway."
         return Check("commands", FAIL, "; ".join(problems[:_SHOWN]), fix)
@@ -131,6 +133,12 @@ def _problems(name: str, server: "Server", environ: Mapping[str, str]) -> Iterat
                 resolve(value, environ, f"{kind}.{key}")
             except ConfigError as unresolved:
                 yield unresolved.problems[0]
+
+
+def _hook_problems(command: str | None, environ: Mapping[str, str]) -> Iterator[str]:
+    """What keeps the command for notices from starting. Only its first word is shown."""
+    if command is not None and shutil.which(word := shlex.split(command)[0], path=environ.get("PATH")) is None:
+        yield f"notices: the command '{word}' does not exist"
 
 
 def rules_check(config: "Config | ConfigError") -> Check:

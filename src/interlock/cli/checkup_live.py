@@ -1,4 +1,4 @@
-"""What `interlock doctor` asks the gateway: how its servers, tools and tokens are.
+"""What `interlock doctor` asks the gateway: how its servers, tools, tokens and notices are.
 
 A gateway that runs is asked as it is; if none runs, one is started for the occasion, with its servers.
 """
@@ -15,6 +15,7 @@ SOON = 7 * 86_400_000_000
 """A token that expires within this time is about to."""
 _SHOWN = 5
 _OPERATOR = "operator"
+_LIVE = ("servers", "tools", "tokens", "notices")
 
 
 async def live_checks(api: Api, now: int) -> list[Check]:
@@ -22,12 +23,13 @@ async def live_checks(api: Api, now: int) -> list[Check]:
     servers = (await api.get("servers"))["items"]
     tools = (await api.get("tools"))["items"]
     tokens = (await api.get("tokens"))["items"]
-    return [servers_check(servers), tools_check(tools), tokens_check(tokens, now)]
+    notices = await api.get("notices")
+    return [servers_check(servers), tools_check(tools), tokens_check(tokens, now), notices_check(notices)]
 
 
 def unchecked(why: str) -> list[Check]:
     """The same checks when no gateway can be asked."""
-    return [Check(name, WARN, f"Not checked: {why}", "See above.") for name in ("servers", "tools", "tokens")]
+    return [Check(name, WARN, f"Not checked: {why}", "See above.") for name in _LIVE]
 
 
 def servers_check(servers: Sequence[Mapping[str, Any]]) -> Check:
@@ -100,3 +102,13 @@ def tokens_check(tokens: Sequence[Mapping[str, Any]], now: int) -> Check:
 
 def _is_admin_for_ever(token: Mapping[str, Any]) -> bool:
     return "admin" in token["roles"] and token["expires_at"] is None and token["name"] != _OPERATOR
+
+
+def notices_check(notices: Mapping[str, Any]) -> Check:
+    problems = notices["problems"][:_SHOWN]
+    if problems:
+        fix = dict.fromkeys(each["fix"] for each in problems)
+        return Check("notices", FAIL, " ".join(each["text"] for each in problems), " ".join(fix))
+    if not notices["configured"]:
+        return Check("notices", OK, "Nobody outside is told of approvals; `notices` in the configuration names who is.")
+    return Check("notices", OK, "Nobody who is to be told of approvals fails to be reached.")

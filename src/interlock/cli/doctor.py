@@ -1,4 +1,4 @@
-"""`interlock doctor`: ten checks, each with how it is and what to do about it.
+"""`interlock doctor`: eleven checks, each with how it is and what to do about it.
 
 With a gateway that runs it asks that one; else it starts one for the occasion, which ends with the command.
 """
@@ -95,7 +95,7 @@ def _print(checks: Sequence[Check]) -> None:
 
 VERB = Verb(
     "doctor",
-    "Check the configuration, folder, database, servers, tools, rules and tokens. Exit 20 when something is found.",
+    "Check configuration, folder, database, servers, tools, rules, tokens, notices. Exit 20 when something is found.",
     add_json,
     _doctor,
     ("interlock doctor", "interlock doctor --json"),

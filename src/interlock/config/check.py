@@ -5,6 +5,7 @@ loader. Nothing here changes a setting.
 """
 
 import difflib
+import shlex
 from collections.abc import Callable, Collection, Iterator
 
 from interlock.config.paths import Path
@@ -36,6 +37,7 @@ def check(settings: Settings) -> Iterator[Complaint]:
     yield from _check_overrides(settings)
     yield from _check_lexicon(settings)
     yield from _check_rules(settings)
+    yield from _check_notices(settings)
 
 
 def _check_servers(settings: Settings) -> Iterator[Complaint]:
@@ -95,6 +97,22 @@ def _check_lexicon(settings: Settings) -> Iterator[Complaint]:
         for at, word in enumerate(words):
             if not (word.isascii() and word.isalpha() and word.islower()):
                 yield ("lexicon", safety_class.value, at), f"'{word}' must be one word of lower-case letters"
+
+
+def _check_notices(settings: Settings) -> Iterator[Complaint]:
+    """The command is started without a shell, so its words must be plain; they are not shown, for one may be secret."""
+    if settings.notices.command is None:
+        return
+    at: Path = ("notices", "command")
+    try:
+        words = shlex.split(settings.notices.command)
+    except ValueError as problem:
+        yield at, f"cannot be split into words: {str(problem)[:1].lower()}{str(problem)[1:]}; close it, or leave it out"
+        return
+    if not words or not words[0]:
+        yield at, "names no command; write one with its arguments, or null"
+    elif "\0" in settings.notices.command:
+        yield at, "holds a character that no command can hold"
 
 
 def _check_rules(settings: Settings) -> Iterator[Complaint]:

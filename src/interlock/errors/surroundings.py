@@ -97,3 +97,25 @@ INDETERMINATE = Message(
     "The call was sent but its outcome is not known.",
     "Check the effect on the server; Interlock never sends it again by itself.",
 )
+
+# Notices ----------------------------------------------------------------------------------------------------------
+WEBHOOK_UNUSABLE = Message(
+    Code.BAD_REQUEST,
+    "{problem}. {target} is told nothing.",
+    "Give it to the gateway or correct it, then start the gateway again.",
+)
+WEBHOOK_FAILS = Message(
+    Code.UPSTREAM_DOWN,
+    "{place} ({target}) has failed {count} times in a row: {detail}.",
+    "See that its receiver runs and accepts what it is sent, or correct its url and secret in the configuration.",
+)
+RECEIVER_GONE = Message(
+    Code.UPSTREAM_DOWN,
+    "{place} ({target}) wants no more notices (410) and is told nothing.",
+    "Take it out of the configuration, or correct its url; it is tried again when the configuration is taken up anew.",
+)
+HOOK_FAILS = Message(
+    Code.UPSTREAM_DOWN,
+    "{place} has failed {count} times in a row: {detail}.",
+    "Run the command by hand with a notice on its input, and correct it in the configuration.",
+)

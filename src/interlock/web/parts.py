@@ -10,6 +10,7 @@ from typing import Annotated
 
 from fastapi import Depends, Request
 
+from interlock.approve.notices import Notices
 from interlock.approve.room import Room
 from interlock.clock import Clock
 from interlock.core.drift import Review
@@ -50,6 +51,8 @@ class Parts:
     """Which servers there are."""
     room: Room
     """Where calls wait, and who answers for them."""
+    notices: Notices
+    """Who is told of approvals, and what became of that."""
     hidden: Collection[str] = ()
     """The values behind references, which are shown to nobody, whoever repeats them. There may come to be more."""
 

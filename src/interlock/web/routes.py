@@ -24,6 +24,7 @@ from interlock.web import (
     calls,
     events,
     export,
+    notices,
     review,
     servers,
     settings,
@@ -112,6 +113,7 @@ ROUTES: tuple[Route, ...] = (
     Route("GET", "/tokens", ADMINS, tokens.list_tokens, tokens.TokenList),
     Route("POST", "/tokens", ADMINS, tokens.create_token, tokens.IssuedToken, (_BAD,), 201),
     Route("DELETE", "/tokens/{token_id}", ADMINS, tokens.revoke_token, tokens.RevokedToken, (_MISSING,)),
+    Route("GET", "/notices", READERS, notices.get_notices, notices.ShownNotices),
     Route("GET", "/settings", READERS, settings.get_settings, dict[str, Any]),
     Route("GET", "/openapi.json", READERS, get_openapi, dict[str, Any]),
 )
