@@ -198,6 +198,7 @@ async def test_a_gateway_tells_whom_its_file_names_and_takes_up_another_and_keep
         async with started(tmp_path, text % url_of(first)) as gateway:
             notices, store = gateway.parts.notices, gateway.store
             notices.tell(Notice("approval.created", 1, {"id": "apr-1"}))
+            await _entries(store, "system")
             (tmp_path / "interlock.yaml").write_text(text % url_of(second), encoding="utf-8")
             await _entries(store, "config_change")
             notices.tell(Notice("approval.denied", 1, {"id": "apr-1"}))

@@ -27,14 +27,14 @@ from interlock.core.policy import Policy
 from interlock.core.rates import Rates
 from interlock.core.schemas import Schemas
 from interlock.core.toolbook import ListedTool, ToolBook, may_know, similar
-from interlock.errors import Code, Reason
+from interlock.errors import Reason
 from interlock.forward.fleet import Fleet
 from interlock.forward.link import LOG_MESSAGE, Answer, Notification
 from interlock.forward.questions import RpcError
-from interlock.kept import OpenRecord, Origin, Outcome
+from interlock.kept import Origin, Outcome
 from interlock.record import Recorder
 from interlock.second_key import SecondKey
-from interlock.sent import FAILURES, Reply, Way, ask_of, failure_of, outcome_of
+from interlock.sent import FAILURES, Reply, Way, ask_of, failure_of, outcome_of, told_of
 from interlock.store.protocol import StoreUnavailable
 
 __all__ = ["LOG_MESSAGE", "Answer", "Notification", "Pipeline", "Reply", "RpcError", "Way"]
@@ -122,7 +122,7 @@ class Pipeline:
     ) -> Reply:
         refusal = verdict if isinstance(verdict, Deny) else Deny(verdict.reasons, verdict.ground)
         activity = await self._recorder.refused(facts.call, found, refusal, way.origin, approval)
-        return Reply(activity, refusal=_told(refusal, facts))
+        return Reply(activity, refusal=told_of(refusal, facts))
 
     async def settled(self) -> None:
         """See that every call that ended is on record; raises StoreUnavailable."""
@@ -175,42 +175,26 @@ class Pipeline:
 
     async def _forward(self, call: Call, found: ListedTool, verdict: Allow, way: Way) -> Reply:
         # INVARIANT: the record comes before the first byte, the outcome before the answer.
-        ask = ask_of(call, found, way.log_level, way.asker)
+        ask = ask_of(call, found, way, partial(self._freezer.of, call))
         asked = None if way.asker is None else way.asker.asked
         record = await self._recorder.ahead(call, found, verdict, way.origin, asked)
         try:
             answer = await self._fleet.call(
-                call.server,
-                ask,
-                way.listener,
-                auth_scope=verdict.auth_scope,
-                caller=call.caller.name,
+                call.server, ask, way.listener, auth_scope=verdict.auth_scope, caller=call.caller.name
             )
         except FAILURES as failed:
             event, reason = failure_of(failed, call.server, self._fleet.seconds(call.server))
-            ended = Outcome(event, error=reason.text)
-            return await self._closed(record, ended, Reply(record.id, refusal=reason))
+            outcome, reply = Outcome(event, error=reason.text), Reply(record.id, refusal=reason)
         except BaseException:  # raised again, only noted first: whatever ended this call, it may have been sent
             # Most often the caller went away. What cannot be noted stays open on record, and the next start calls it
             # indeterminate.
             with contextlib.suppress(StoreUnavailable):
                 await self._recorder.outcome(record, Outcome(CallEvent.CANCEL))
             raise
-        return await self._closed(record, outcome_of(answer), Reply(record.id, answer=answer))
-
-    async def _closed(self, record: OpenRecord, outcome: Outcome, reply: Reply) -> Reply:
-        """The reply, once the outcome is on record. Without that it is withheld: the call was sent, and nobody may
-        be told that it was not."""
+        else:
+            outcome, reply = outcome_of(answer), Reply(record.id, answer=answer)
         try:
             await self._recorder.outcome(record, outcome)
-        except StoreUnavailable:
+        except StoreUnavailable:  # it was sent, and nobody may be told that it was not
             return Reply(record.id, refusal=errors.INDETERMINATE())
         return reply
-
-
-def _told(refusal: Deny, facts: Facts) -> Reason:
-    """What the caller gets to read: a tool out of its scope is, for it, a tool that does not exist."""
-    reason = refusal.reasons[0]
-    if reason.code is not Code.OUT_OF_SCOPE:
-        return reason
-    return errors.UNKNOWN_TOOL(tool=facts.call.shown, suggestion=facts.suggestion)

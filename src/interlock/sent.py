@@ -4,17 +4,19 @@ The pipeline says when something is sent and recorded; what exactly is sent, and
 end, stands here. Nothing here waits, writes or decides.
 """
 
+from collections.abc import Callable
+
 import msgspec
 
 from interlock import errors
-from interlock.core.decide import Entry
+from interlock.core.decide import Entry, Facts
 from interlock.core.lifecycle import CallEvent
 from interlock.core.mirrors import mirrored
-from interlock.core.model import CALL_METHOD, Call, Micros
+from interlock.core.model import CALL_METHOD, Call, Deny, Micros
 from interlock.core.offers import GET_PROMPT, READ, SUBSCRIBE
 from interlock.core.toolbook import ListedTool
-from interlock.errors import Reason
-from interlock.forward.link import Answer, BadMessage, LinkDown, LinkTimeout, Listener, TooLong
+from interlock.errors import Code, Reason
+from interlock.forward.link import Answer, BadMessage, LinkDown, LinkTimeout, Listener, Stopped, TooLong
 from interlock.forward.questions import Asker
 from interlock.forward.upstream import Ask, tool_call
 from interlock.kept import MAX_CONTENT, Origin, Outcome
@@ -42,26 +44,29 @@ class Reply(msgspec.Struct, frozen=True):
     expires_at: Micros | None = None
 
 
-FAILURES = (LinkDown, LinkTimeout, TooLong, BadMessage)
+FAILURES = (LinkDown, LinkTimeout, TooLong, BadMessage, Stopped)
 """What keeps a call from getting its answer."""
 
 _NAMED = {READ: "uri", SUBSCRIBE: "uri", GET_PROMPT: "name"}
 """The param that says what a method is about."""
 
 
-def ask_of(call: Call, found: ListedTool, log_level: str | None, asker: Asker | None) -> Ask:
+def ask_of(call: Call, found: ListedTool, way: Way, stopped: Callable[[], str | None]) -> Ask:
     """What an upstream is asked for a call."""
     params = msgspec.json.encode(call.arguments)
     if call.method == CALL_METHOD:
         repeated = mirrored(found.mirrors, call.arguments) if found.mirrors else ()
-        return tool_call(call.tool, params, log_level, repeated, asker)
-    name = call.arguments.get(_NAMED.get(call.method, ""))
-    return Ask(call.method, params, name if isinstance(name, str) else None, log_level, asker=asker)
+        return tool_call(call.tool, params, way.log_level, repeated, way.asker, stopped)
+    named = call.arguments.get(_NAMED.get(call.method, ""))
+    name = named if isinstance(named, str) else None
+    return Ask(call.method, params, name, way.log_level, (), way.asker, stopped)
 
 
 def failure_of(failed: Exception, server: str, seconds: float) -> tuple[CallEvent, Reason]:
     """What to call it when a call did not get its answer. Once something was sent, nobody knows what it did."""
     match failed:
+        case Stopped():
+            return CallEvent.FAIL, errors.FROZEN(what=failed)
         case LinkDown(sent=False):
             return CallEvent.FAIL, errors.UPSTREAM_DOWN(server=server, problem=failed.why)
         case LinkTimeout():
@@ -93,3 +98,11 @@ def outcome_of(answer: Answer) -> Outcome:
         failed = True
     text = answer.result[:MAX_CONTENT].decode("utf-8", "replace")
     return Outcome(CallEvent.FAIL if failed else CallEvent.SUCCEED, len(answer.result), content=text)
+
+
+def told_of(refusal: Deny, facts: Facts) -> Reason:
+    """What a caller gets to read of a refusal: a tool out of its scope is, for it, a tool that does not exist."""
+    reason = refusal.reasons[0]
+    if reason.code is not Code.OUT_OF_SCOPE:
+        return reason
+    return errors.UNKNOWN_TOOL(tool=facts.call.shown, suggestion=facts.suggestion)

@@ -19,7 +19,7 @@ from interlock.core.lifecycle import CallState
 from interlock.core.safety import SafetyClass
 from interlock.store.protocol import ActivityType, Token
 from tests.approving import BOSS, DELETE, Counter, counter, held_config, said, text_of, wanted
-from tests.running import config_of
+from tests.running import config_of, serving
 from tests.upstream.running import list_other_tools
 from tests.upstream.tools import TOOLS
 
@@ -296,6 +296,24 @@ async def test_a_freeze_uses_no_approval_up_and_after_it_the_call_runs(tmp_path:
 
     assert said(frozen)["message"] == "Calls are frozen: server 'up' (fire drill)."
     assert (before, text_of(ran), held.sends()) == (0, RAN, 1)
+
+
+async def test_a_freeze_stops_what_still_waits_for_its_turn_at_the_server(tmp_path: Path) -> None:
+    text = held_config(tmp_path, "posture: open").replace("{command", "{max_concurrent: 1, command", 1)
+    async with serving(tmp_path, text) as running, asyncio.TaskGroup() as group:
+        held = Counter(running, tmp_path / "up.log", tmp_path)
+        async with held.client() as client:
+            busy = group.create_task(client.call_tool("up__slow", {"seconds": 0.5}))
+            while held.sends() == 0:  # noqa: ASYNC110 - another process
+                await asyncio.sleep(0.005)
+            queued = group.create_task(client.call_tool(DELETE, wanted()))
+            while len(await held.history(ActivityType.TOOL_CALL)) < 2:  # noqa: ASYNC110 - it comes over the wire
+                await asyncio.sleep(0.005)
+            await running.gateway.parts.room.freezer.freeze(Frozen(FreezeKind.ALL), "operator", "")
+            await busy
+            stopped = await queued
+
+    assert (said(stopped)["code"], held.sends()) == ("FROZEN", 1)
 
 
 # Wider grants ---------------------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from interlock.clock import Clock
 from interlock.core.health import UpstreamState
 from interlock.core.offers import SUBSCRIBE, Offer
 from interlock.core.toolbook import ToolBook
-from interlock.forward.link import Answer, LinkDown, Listener
+from interlock.forward.link import Answer, LinkDown, Listener, Stopped
 from interlock.forward.pace import Pace
 from interlock.forward.supervise import OnTools, Supervisor
 from interlock.forward.upstream import Ask, Connect, UpstreamSpec
@@ -82,8 +82,10 @@ class Instances:
         with instance.in_use():
             await instance.usable(deadline)
             if self._places is None:
+                _see_whether_stopped(ask)
                 return await instance.call(ask, deadline, listener)
             async with self._place(self._places, deadline):
+                _see_whether_stopped(ask)
                 return await instance.call(ask, deadline, listener)
 
     async def _watch(self, ask: Ask, deadline: float, auth_scope: str | None) -> Answer:
@@ -189,6 +191,12 @@ class Instances:
         if owner is not None:
             owner.cancel()
             await asyncio.wait({owner})
+
+
+def _see_whether_stopped(ask: Ask) -> None:
+    what = None if ask.stopped is None else ask.stopped()
+    if what is not None:
+        raise Stopped(what)
 
 
 def _places(spec: UpstreamSpec) -> asyncio.Semaphore | None:

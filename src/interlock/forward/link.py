@@ -29,6 +29,10 @@ class LinkDown(Exception):
         self.sent = sent
 
 
+class Stopped(Exception):
+    """The call was stopped while it waited for its turn; nothing was sent. The message says what is stopped."""
+
+
 class LinkTimeout(Exception):
     """The upstream did not answer in time; the request was sent and its effect is not known."""
 

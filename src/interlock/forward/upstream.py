@@ -104,6 +104,8 @@ class Ask(Struct, frozen=True):
     log_level: str | None = None
     mirrored: Mirrored = ()
     asker: Asker | None = None
+    stopped: Callable[[], str | None] | None = None
+    """What of it is stopped by now, if anything: looked at when its turn has come, because that may take a while."""
 
 
 def tool_call(
@@ -112,10 +114,11 @@ def tool_call(
     log_level: str | None = None,
     mirrored: Mirrored = (),
     asker: Asker | None = None,
+    stopped: Callable[[], str | None] | None = None,
 ) -> Ask:
     """The call of a tool; the arguments go out exactly as given."""
     params = b'{"name":' + msgspec.json.encode(tool) + b',"arguments":' + arguments + b"}"
-    return Ask(CALL_METHOD, params, tool, log_level, mirrored, asker)
+    return Ask(CALL_METHOD, params, tool, log_level, mirrored, asker, stopped)
 
 
 Connect: TypeAlias = Callable[[UpstreamSpec, Listener, OnDown], Link]
