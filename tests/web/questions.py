@@ -27,7 +27,11 @@ def question(number: int = 1, *, requester: str = "ci", terms: HoldTerms | None 
     at = NOW + number * 1_000_000
     key: dict[str, Any] = {"workspace": "ws-default", "safety_class": "subprocess"}
     key |= {name: columns.pop(name) for name in ("workspace", "safety_class") if name in columns}
-    asked: dict[str, Any] = {"arguments": {"n": number}, "justification": "why not", "reasons": ["it is held"]}
+    asked: dict[str, Any] = {
+        "arguments": {"n": number},
+        "justification": "why not",
+        "reasons": [{"code": None, "text": "it is held"}],
+    }
     asked |= columns.pop("asked", {})
     return Approval(
         id=f"ap_{number:04}",

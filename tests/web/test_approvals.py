@@ -75,7 +75,7 @@ async def test_an_approval_is_shown_with_all_that_its_record_has(bare: Office) -
         "digest": f"{1:064x}",
         "arguments": {"n": 1},
         "justification": "why not",
-        "reasons": ["it is held"],
+        "reasons": [{"code": None, "text": "it is held"}],
         "route_rule_id": "posture:guarded",
         "timeout_sec": 300,
         "approvals_needed": 1,

@@ -173,11 +173,17 @@ async def answers(live: Office) -> dict[str, httpx2.Response]:
         "approve": await live.ask("POST", f"/approvals/{first.id}/approve", "approver", json={"resolution": "fine"}),
         "deny": await live.ask("POST", f"/approvals/{second.id}/deny", "approver"),
     }
+    stopped = {
+        "freeze": await live.ask("POST", "/freeze", "approver", json={"server": "upper", "reason": "why not"}),
+        "thaw": await live.ask("POST", "/thaw", json={"server": "up"}),
+    }
     activity_id, token_id = called.json()["activity_id"], issued.json()["id"]
     paths = {
         "list_activities": "/activity",
         "list_approvals": "/approvals",
         "get_approval": f"/approvals/{first.id}",
+        "list_grants": "/grants",
+        "list_freezes": "/freezes",
         "get_stats": "/activity/stats",
         "get_activity": f"/activity/{activity_id}",
         "list_tools": "/tools",
@@ -207,7 +213,9 @@ async def answers(live: Office) -> dict[str, httpx2.Response]:
     asked = {name: await live.ask("GET", path) for name, path in paths.items()}
     told = {name: await live.ask("POST", path, json=body) for name, (path, body) in posts.items()}
     revoked = await live.ask("DELETE", f"/tokens/{token_id}")
-    return asked | told | changed | answered | {"call_tool": called, "create_token": issued, "revoke_token": revoked}
+    ungranted = await live.ask("DELETE", f"/grants/{asked['list_grants'].json()['items'][0]['id']}")
+    ended = {"call_tool": called, "create_token": issued, "revoke_token": revoked, "revoke_grant": ungranted}
+    return asked | told | changed | answered | stopped | ended
 
 
 async def test_every_answer_has_the_shape_that_is_described(live: Office) -> None:

@@ -82,7 +82,7 @@ class ShownApproval:
     justification: str | None = None
     arguments: dict[str, Any] | None = None
     class_source: str | None = None
-    reasons: list[str] | None = None
+    reasons: list[dict[str, Any]] | None = None
     intent: dict[str, Any] | None = None
     entry: str | None = None
 

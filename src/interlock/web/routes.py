@@ -25,6 +25,8 @@ from interlock.web import (
     calls,
     events,
     export,
+    freezes,
+    grants,
     notices,
     review,
     servers,
@@ -33,7 +35,7 @@ from interlock.web import (
     tokens,
     tools,
 )
-from interlock.web.access import ADMINS, APPROVERS, READERS
+from interlock.web.access import ADMINS, APPROVERS, READERS, STOPPERS
 from interlock.web.answers import JSON, json_answer
 from interlock.web.door import Door, GuardedRoute
 from interlock.web.parts import Parts
@@ -101,6 +103,11 @@ ROUTES: tuple[Route, ...] = (
     Route("GET", _APPROVAL, READERS, approvals.get_approval, approvals.ShownApproval, (_MISSING,)),
     Route("POST", f"{_APPROVAL}/approve", APPROVERS, approvals.approve, approvals.ShownApproval, _OF_ANSWERS),
     Route("POST", f"{_APPROVAL}/deny", APPROVERS, approvals.deny, approvals.ShownApproval, _OF_ANSWERS),
+    Route("GET", "/grants", READERS, grants.list_grants, grants.GrantList),
+    Route("DELETE", "/grants/{grant_id}", STOPPERS, grants.revoke_grant, grants.RevokedGrant, (_MISSING,)),
+    Route("GET", "/freezes", READERS, freezes.list_freezes, freezes.FreezeList),
+    Route("POST", "/freeze", STOPPERS, freezes.freeze, freezes.ShownFreeze, (_BAD, _MISSING)),
+    Route("POST", "/thaw", ADMINS, freezes.thaw, freezes.ShownFreeze, (_BAD, _MISSING)),
     Route("GET", "/events", READERS, events.stream_events, None, (_BAD,), media=(events.EVENT_STREAM,)),
     Route("GET", "/tools", READERS, tools.list_tools, tools.ToolList, (_BAD,)),
     # Before the route of one tool, which would take the last word for a part of the name.
