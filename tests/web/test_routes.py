@@ -13,8 +13,7 @@ import pytest
 from interlock import __version__
 from interlock.errors import Code
 from interlock.receive.identify import ROLES
-from interlock.web import PREFIX
-from interlock.web.events import stream_events
+from interlock.web import PREFIX, events
 from interlock.web.routes import ROUTES, Route
 from tests.web.office import HOUR, Office, fleet_of, office
 from tests.web.questions import ask as ask_approvers
@@ -39,7 +38,7 @@ async def ask(running: Office, route: Route, token: str | None) -> httpx2.Respon
     headers = {} if token is None else {"Authorization": f"Bearer {token}"}
     body: Any = {} if route.method == "POST" else None
     # A stream never ends, unless it is not begun.
-    query = "?types=nothing" if route.serve is stream_events else ""
+    query = "?types=nothing" if events.EVENT_STREAM in route.media else ""
     return await running.http.request(route.method, PREFIX + path_of(route) + query, headers=headers, json=body)
 
 

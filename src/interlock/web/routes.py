@@ -100,6 +100,8 @@ ROUTES: tuple[Route, ...] = (
     Route("GET", "/activity/stats", READERS, stats.get_stats, stats.Stats, (_BAD,)),
     Route("GET", "/activity/{activity_id}", READERS, activity.get_activity, activity.ShownActivity, (_MISSING,)),
     Route("GET", "/approvals", READERS, approvals.list_approvals, approvals.ApprovalList, (_BAD,)),
+    # Before the route of one approval, which would take the word for an id.
+    Route("GET", "/approvals/stream", READERS, events.stream_approvals, None, (_BAD,), media=(events.EVENT_STREAM,)),
     Route("GET", _APPROVAL, READERS, approvals.get_approval, approvals.ShownApproval, (_MISSING,)),
     Route("POST", f"{_APPROVAL}/approve", APPROVERS, approvals.approve, approvals.ShownApproval, _OF_ANSWERS),
     Route("POST", f"{_APPROVAL}/deny", APPROVERS, approvals.deny, approvals.ShownApproval, _OF_ANSWERS),
