@@ -157,7 +157,7 @@ def _activity(chapter: Chapter, body: dict[str, Json], known: KnownSecrets) -> A
     )
 
 
-def asked_of(call: Call, found: ListedTool, origin: Origin, reasons: Sequence[str], known: KnownSecrets) -> JsonObject:
+def asked_of(call: Call, found: ListedTool, origin: Origin, verdict: Verdict, known: KnownSecrets) -> JsonObject:
     """What reviewers are shown of a call that waits for them. Kept as long as the approval is, so nothing secret is in
     it, and what is too long to be kept is counted and not cut."""
     look = _Look(known, closely=True)
@@ -167,7 +167,7 @@ def asked_of(call: Call, found: ListedTool, origin: Origin, reasons: Sequence[st
         "request_model": _label(origin.model, known),
         "arguments": look.arguments(call.arguments, len(msgspec.json.encode(call.arguments))),
         "class_source": found.classification.source,
-        "reasons": [look.text(each, MAX_TOLD) for each in reasons],
+        "reasons": [{"code": each.code, "text": look.text(each.text, MAX_TOLD)} for each in verdict.reasons],
         "intent": _shown_intent(call.declaration, look),
         "entry": origin.entry,
     }

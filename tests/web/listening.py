@@ -86,7 +86,13 @@ def _heard(block: str) -> Heard:
 
 @contextlib.asynccontextmanager
 async def listening(
-    office: Office, query: str = "", last: str | None = None, role: str = "auditor", *, token: str | None = None
+    office: Office,
+    query: str = "",
+    last: str | None = None,
+    role: str = "auditor",
+    *,
+    token: str | None = None,
+    path: str = "/events",
 ) -> AsyncGenerator[Listener]:
     """Somebody reads the stream until the block ends."""
     listener = Listener()
@@ -96,8 +102,8 @@ async def listening(
         "type": "http",
         "http_version": "1.1",
         "method": "GET",
-        "path": f"{PREFIX}/events",
-        "raw_path": f"{PREFIX}/events".encode(),
+        "path": f"{PREFIX}{path}",
+        "raw_path": f"{PREFIX}{path}".encode(),
         "query_string": query.encode(),
         "root_path": "",
         "headers": [(name.encode(), value.encode()) for name, value in given.items()],

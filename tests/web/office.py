@@ -25,7 +25,7 @@ from interlock.forward.fleet import Fleet
 from interlock.forward.upstream import UpstreamSpec
 from interlock.pipeline import Pipeline
 from interlock.receive.edge import Edge
-from interlock.receive.identify import Callers, mint
+from interlock.receive.identify import Callers, default_kind, mint
 from interlock.receive.workspaces import Workspaces
 from interlock.record import Recorder, token_change
 from interlock.second_key import SecondKey
@@ -63,8 +63,7 @@ class Office:
 
     async def ask(self, method: str, path: str, role: str = "admin", **more: Any) -> httpx2.Response:
         """Ask as somebody who has only this role."""
-        headers = {"Authorization": f"Bearer {await self.token(role)}", **more.pop("headers", {})}
-        return await self.http.request(method, PREFIX + path, headers=headers, **more)
+        return await self.ask_with(await self.token(role), method, path, **more)
 
     async def get(self, path: str, role: str = "admin", **more: Any) -> Any:
         answer = await self.ask("GET", path, role, **more)
@@ -77,9 +76,14 @@ class Office:
             self.tokens[role] = await self.issue(f"the-{role}", role)
         return self.tokens[role]
 
-    async def issue(self, name: str, role: str, expires_at: int | None = None) -> str:
-        kind = "agent" if role == "agent" else "human"
-        token, text = mint(name, kind, [role], self.clock.now(), expires_at)
+    async def ask_with(self, token: str, method: str, path: str, **more: Any) -> httpx2.Response:
+        """Ask with this token."""
+        headers = {"Authorization": f"Bearer {token}", **more.pop("headers", {})}
+        return await self.http.request(method, PREFIX + path, headers=headers, **more)
+
+    async def issue(self, name: str, *roles: str, expires_at: int | None = None, kind: str | None = None) -> str:
+        """The text of a token that nobody minted, as that of the first start."""
+        token, text = mint(name, kind or default_kind(roles), roles, self.clock.now(), expires_at)
         await self.store.add_token(token, token_change(token, "created", "operator", self.clock.now()))
         self.parts.callers.add(token)
         return text

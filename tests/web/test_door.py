@@ -38,7 +38,7 @@ async def test_a_credential_that_is_not_ours_is_refused(bare: Office, authorizat
 
 
 async def test_an_expired_token_is_refused_from_that_moment_on(bare: Office) -> None:
-    text = await bare.issue("soon", "admin", bare.clock.now() + HOUR)
+    text = await bare.issue("soon", "admin", expires_at=bare.clock.now() + HOUR)
     before = await get(bare, f"Bearer {text}")
     bare.clock.forward(HOUR)
 

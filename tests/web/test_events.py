@@ -6,11 +6,13 @@ from dataclasses import replace
 import pytest
 
 from interlock.core.health import Health, UpstreamState
-from interlock.core.lifecycle import CallState
+from interlock.core.lifecycle import ApprovalEvent, CallState
+from interlock.core.model import HoldTerms
 from interlock.store.protocol import ActivityType
 from interlock.web import events, feed
-from tests.web.listening import listening
-from tests.web.office import Office, activity
+from tests.web.listening import Heard, listening
+from tests.web.office import HOUR, NOW, Office, activity
+from tests.web.questions import ask
 
 STATE = UpstreamState("up", "upper", "stdio", Health.DOWN, "it died", 3, "2026-07-28", trusted=False)
 
@@ -87,7 +89,135 @@ async def test_an_unknown_word_is_refused_with_the_known_ones(bare: Office, quer
     answer = await bare.ask("GET", f"/events?{query}")
 
     assert answer.status_code == 400
-    assert "activity, server, tool" in answer.json()["detail"] or "types" in answer.json()["detail"]
+    assert "activity, approval, server, tool" in answer.json()["detail"] or "types" in answer.json()["detail"]
+
+
+# Approvals ------------------------------------------------------------------------------------------------------
+
+
+STREAM = "/approvals/stream"
+
+
+async def every_change(office: Office) -> None:
+    """Everything that can become of approvals, once each."""
+    await ask(office, 1, terms=HoldTerms(approvals_needed=2))
+    await office.ask("POST", "/approvals/ap_0001/approve", "approver")
+    await office.ask_with(await office.issue("bob", "approver"), "POST", "/approvals/ap_0001/approve")
+    await ask(office, 2)
+    await office.ask("POST", "/approvals/ap_0002/deny", "approver", json={"resolution": "no"})
+    gone = await ask(office, 3)
+    await office.parts.room.register.end(gone, ApprovalEvent.CANCEL, "client disconnected")
+    await ask(office, 4)
+    office.clock.forward(HOUR)
+    await office.parts.room.register.expire(office.clock.now())
+
+
+TOLD = [
+    ("approval.created", "ap_0001", "pending", 0),
+    ("approval.voted", "ap_0001", "pending", 1),
+    ("approval.approved", "ap_0001", "approved", 2),
+    ("approval.created", "ap_0002", "pending", 0),
+    ("approval.denied", "ap_0002", "denied", 0),
+    ("approval.created", "ap_0003", "pending", 0),
+    ("approval.cancelled", "ap_0003", "cancelled", 0),
+    ("approval.created", "ap_0004", "pending", 0),
+    ("approval.timeout", "ap_0004", "timeout", 0),
+]
+
+
+def changes(heard: list[Heard]) -> list[tuple[str, str, str, int]]:
+    return [(each.name, each.data["id"], each.data["status"], len(each.data["votes"])) for each in heard]
+
+
+@pytest.mark.parametrize(("path", "query"), [(STREAM, ""), ("/events", ""), ("/events", "types=approval")])
+async def test_whatever_becomes_of_an_approval_is_told(bare: Office, path: str, query: str) -> None:
+    async with listening(bare, query, path=path) as listener:
+        await every_change(bare)
+        heard = await listener.hears(len(TOLD), "")
+
+    assert changes(heard) == TOLD
+    assert all(each.id == str(each.data["number"]) and each.data["event"] == each.name for each in heard)
+
+
+async def test_what_is_told_of_an_approval_is_what_is_shown_of_it(bare: Office) -> None:
+    exact = {"big": 123456789012345678901234567890, "text": "línea\u2028", "list": [{"x": None}]}
+    async with listening(bare, path=STREAM) as listener:
+        await ask(bare, asked={"arguments": exact}, terms=HoldTerms(approvals_needed=2))
+        created = await bare.get("/approvals/ap_0001")
+        await bare.ask("POST", "/approvals/ap_0001/approve", "approver")
+        voted = await bare.get("/approvals/ap_0001")
+        heard = await listener.hears(2, "approval.")
+
+    told = [{name: each.data[name] for name in each.data if name not in ("event", "number")} for each in heard]
+    assert told == [created, voted]
+    assert told[0]["arguments"] == exact
+
+
+async def test_answers_that_were_refused_and_grants_that_were_revoked_are_not_told(bare: Office) -> None:
+    token = await bare.issue("ci", "approver", kind="agent")
+    async with listening(bare, path=STREAM) as listener:
+        await ask(bare)
+        await bare.ask_with(token, "POST", "/approvals/ap_0001/approve")
+        await bare.ask("POST", "/approvals/ap_0001/approve", "approver")
+        await bare.ask("DELETE", "/grants/gr_0001", "approver")
+        await ask(bare, 2)
+        heard = await listener.hears(3, "")
+
+    assert [each.name for each in heard] == ["approval.created", "approval.approved", "approval.created"]
+
+
+async def test_the_stream_of_approvals_resumes_where_it_broke_off(bare: Office) -> None:
+    async with listening(bare, path=STREAM) as listener:
+        await ask(bare)
+        (first,) = await listener.hears(1, "approval.")
+    await bare.store.write([activity(1)])
+    await bare.ask("POST", "/approvals/ap_0001/deny", "approver")
+    async with listening(bare, last=first.id, path=STREAM) as listener:
+        await ask(bare, 2)
+        heard = await listener.hears(2, "")
+
+    assert [each.name for each in heard] == ["approval.denied", "approval.created"]
+
+
+async def test_a_reader_of_long_approvals_that_does_not_keep_up_is_cut_before_they_fill_the_memory(
+    bare: Office, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(feed, "MAX_BYTES", 100_000)
+    async with listening(bare, path=STREAM) as listener:
+        listener.reading.clear()
+        for number in range(1, 8):
+            await ask(bare, number, asked={"arguments": {"text": "x" * 30_000}})
+        async with asyncio.timeout(20):
+            while not _flooded(bare):  # noqa: ASYNC110 - what floods is the follower, in its own time
+                await asyncio.sleep(0.01)
+        listener.reading.set()
+        await listener.is_over()
+
+    assert listener.events[-1].name == "overflow"
+    assert len(listener.events) <= 3
+
+
+async def test_a_reader_that_keeps_up_hears_more_than_may_wait(bare: Office, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(feed, "MAX_BYTES", 100_000)
+    async with listening(bare, path=STREAM) as listener:
+        for number in range(1, 8):
+            await ask(bare, number, asked={"arguments": {"text": "x" * 30_000}})
+            await listener.hears(number, "approval.created")
+
+
+async def test_the_stream_of_approvals_takes_no_questions(bare: Office) -> None:
+    refused = await bare.ask("GET", f"{STREAM}?types=activity")
+
+    assert (refused.status_code, refused.json()["detail"]) == (400, "types: it is not known here")
+
+
+async def test_an_approval_in_the_log_that_was_tampered_with_is_left_out(bare: Office) -> None:
+    await ask(bare)
+    (entry,) = [each for each in await bare.store.log_entries(0, 10) if each.kind == "approval"]
+    texts = [entry.text.replace(old, new) for old, new in (('"votes":[]', '"votes":7'), (f"{NOW + 1_000_000}", '"x"'))]
+
+    assert feed.event_of(entry) is not None
+    assert [feed.event_of(replace(entry, text=text)) for text in texts] == [None, None]
 
 
 # Resuming -------------------------------------------------------------------------------------------------------

@@ -13,10 +13,10 @@ import pytest
 from interlock import __version__
 from interlock.errors import Code
 from interlock.receive.identify import ROLES
-from interlock.web import PREFIX
-from interlock.web.events import stream_events
+from interlock.web import PREFIX, events
 from interlock.web.routes import ROUTES, Route
 from tests.web.office import HOUR, Office, fleet_of, office
+from tests.web.questions import ask as ask_approvers
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +38,7 @@ async def ask(running: Office, route: Route, token: str | None) -> httpx2.Respon
     headers = {} if token is None else {"Authorization": f"Bearer {token}"}
     body: Any = {} if route.method == "POST" else None
     # A stream never ends, unless it is not begun.
-    query = "?types=nothing" if route.serve is stream_events else ""
+    query = "?types=nothing" if events.EVENT_STREAM in route.media else ""
     return await running.http.request(route.method, PREFIX + path_of(route) + query, headers=headers, json=body)
 
 
@@ -50,7 +50,7 @@ async def credential(running: Office, kind: str) -> str | None:
         case "wrong":
             return (await running.token("admin"))[:-1] + "-"
         case "expired":
-            text = await running.issue("expired", "admin", running.clock.now() + HOUR)
+            text = await running.issue("expired", "admin", expires_at=running.clock.now() + HOUR)
             running.clock.forward(HOUR)
             return text
         case "revoked":
@@ -80,9 +80,15 @@ async def test_each_route_is_served_to_its_roles_and_to_no_others(shared: Office
 
 
 @pytest.mark.parametrize("route", ROUTES, ids=IDS)
-def test_no_route_is_for_agents_and_changes_are_for_admins(route: Route) -> None:
+def test_no_route_is_for_agents_and_changes_are_for_admins_or_approvers(route: Route) -> None:
     assert "agent" not in route.roles
-    assert route.method == "GET" or route.roles == {"admin"}
+    assert route.method == "GET" or route.roles <= {"admin", "approver"}
+
+
+def test_an_admin_does_not_answer_for_calls() -> None:
+    answers = [each for each in ROUTES if each.path.endswith(("/approve", "/deny"))]
+
+    assert [each.roles for each in answers] == [{"approver"}] * 2
 
 
 def test_tokens_are_for_admins_alone() -> None:
@@ -91,7 +97,7 @@ def test_tokens_are_for_admins_alone() -> None:
 
 @pytest.mark.parametrize("route", ROUTES, ids=IDS)
 async def test_without_a_store_a_route_says_so_or_does_not_need_one(bare: Office, route: Route) -> None:
-    token = await bare.token("admin")
+    token = await bare.issue("both", "admin", "approver")
     await bare.store.close()
     answer = await ask(bare, route, token)
 
@@ -161,9 +167,22 @@ async def answers(live: Office) -> dict[str, httpx2.Response]:
     """One good answer of every route, by the name of its function."""
     called = await live.ask("POST", "/tools/up/echo/call", json={"arguments": {"a": 1}})
     issued = await live.ask("POST", "/tokens", json={"name": "ci", "roles": ["agent"], "servers": ["up"], "ttl": "1d"})
+    first, second = await ask_approvers(live, 1), await ask_approvers(live, 2)
+    answered = {
+        "approve": await live.ask("POST", f"/approvals/{first.id}/approve", "approver", json={"resolution": "fine"}),
+        "deny": await live.ask("POST", f"/approvals/{second.id}/deny", "approver"),
+    }
+    stopped = {
+        "freeze": await live.ask("POST", "/freeze", "approver", json={"server": "upper", "reason": "why not"}),
+        "thaw": await live.ask("POST", "/thaw", json={"server": "up"}),
+    }
     activity_id, token_id = called.json()["activity_id"], issued.json()["id"]
     paths = {
         "list_activities": "/activity",
+        "list_approvals": "/approvals",
+        "get_approval": f"/approvals/{first.id}",
+        "list_grants": "/grants",
+        "list_freezes": "/freezes",
         "get_stats": "/activity/stats",
         "get_activity": f"/activity/{activity_id}",
         "list_tools": "/tools",
@@ -193,7 +212,9 @@ async def answers(live: Office) -> dict[str, httpx2.Response]:
     asked = {name: await live.ask("GET", path) for name, path in paths.items()}
     told = {name: await live.ask("POST", path, json=body) for name, (path, body) in posts.items()}
     revoked = await live.ask("DELETE", f"/tokens/{token_id}")
-    return asked | told | changed | {"call_tool": called, "create_token": issued, "revoke_token": revoked}
+    ungranted = await live.ask("DELETE", f"/grants/{asked['list_grants'].json()['items'][0]['id']}")
+    ended = {"call_tool": called, "create_token": issued, "revoke_token": revoked, "revoke_grant": ungranted}
+    return asked | told | changed | answered | stopped | ended
 
 
 async def test_every_answer_has_the_shape_that_is_described(live: Office) -> None:
@@ -209,9 +230,16 @@ async def test_every_answer_has_the_shape_that_is_described(live: Office) -> Non
 
 
 async def test_every_refusal_has_the_shape_that_is_described(bare: Office, document: dict[str, Any]) -> None:
-    validator = jsonschema_rs.validator_for(document["components"]["schemas"]["Problem"])
+    problem = {"$ref": "#/components/schemas/Problem", "components": document["components"]}
+    validator = jsonschema_rs.validator_for(problem)
     for role, path in (("agent", "/settings"), ("admin", "/nothing"), ("admin", "/activity?limit=0")):
         validator.validate((await bare.ask("GET", path, role)).json())
+    asked = await ask_approvers(bare)
+    path = f"/approvals/{asked.id}/deny"
+    await bare.ask("POST", path, "approver")
+    late = (await bare.ask("POST", path, "approver")).json()
+    validator.validate(late)
+    assert not validator.is_valid({**late, "winner": {"status": 7}})
 
 
 @pytest.mark.parametrize("path", ["/docs", "/redoc", "/api/v1/docs", "/openapi.json"])

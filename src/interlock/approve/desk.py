@@ -150,7 +150,7 @@ class Desk:
             gateway=self._gateway,
             owner=call.caller.owner,
             asked={
-                **asked_of(call, found, held.origin, [each.text for each in verdict.reasons], known),
+                **asked_of(call, found, held.origin, verdict, known),
                 "justification": redact_text(reason, known),
                 "workspace_name": held.workspace_name,
                 "auth_scope_id": verdict.auth_scope,

@@ -118,6 +118,16 @@ OVERRIDE_IN_FILE = Message(
     "The class of '{tool}' is set in the configuration file, under `overrides`.",
     "Change it there: what the file says wins.",
 )
+NOT_FROZEN = Message(
+    Code.NOT_FOUND,
+    "Nothing to thaw: {what} is not frozen.{suggestion}",
+    "GET /api/v1/freezes lists what is.",
+)
+FREEZE_NOT_KEPT = Message(
+    Code.AUDIT_UNAVAILABLE,
+    "Frozen: {what}. But it could not be written down, so a restart would lift it.",
+    "Repair or free the store and freeze again, before anybody restarts the gateway.",
+)
 SERVER_EXISTS = Message(
     Code.BAD_REQUEST,
     "There is a server '{id}' already, {where}.",

@@ -200,6 +200,10 @@ class Callers:
             self._lineage = Lineage(self._minted.values())
         return self._lineage
 
+    def names(self) -> list[str]:
+        """Everybody who may call, or could before its tokens were revoked."""
+        return sorted({LOCAL, OPERATOR_AGENT, *(each.principal for each in self._minted.values())})
+
     def is_person(self, principal: Principal | Caller) -> bool:
         """Whether somebody is a person by the word of persons."""
         return self.lineage.is_person(principal.name)

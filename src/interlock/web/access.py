@@ -9,6 +9,13 @@ READERS = frozenset({"admin", "auditor", "approver"})
 
 ADMINS = frozenset({"admin"})
 
+APPROVERS = frozenset({"approver"})
+"""An admin is no approver: whoever may change the rules does not thereby answer for calls."""
+
+
+STOPPERS = ADMINS | APPROVERS
+"""Who may stop something, or take back what was given: that makes nothing looser."""
+
 
 def refusal_of(principal: Principal, allowed: frozenset[str]) -> Reason | None:
     """Why a principal may not use a route; None when it may."""

@@ -1,4 +1,5 @@
-"""`GET /events`: one stream of everything that happens, as server-sent events, resumable where it broke off.
+"""`GET /events`: one stream of everything that happens, as server-sent events, resumable where it broke off; and
+`GET /approvals/stream`, the same of approvals alone.
 
 Events that come from the log carry their number as id; with `Last-Event-ID` a reader goes on after it and misses
 nothing. How servers are doing is not in the log: each reader is told of all of them at the beginning, and of every
@@ -18,11 +19,12 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.types import Receive, Scope, Send
 
 from interlock import errors
+from interlock.receive.identify import Principal
 from interlock.store.protocol import StoreUnavailable
 from interlock.web import access
 from interlock.web.feed import Event, Reader, Topic, health_event
 from interlock.web.filters import words
-from interlock.web.parts import Here, Parts
+from interlock.web.parts import Here, Parts, Who
 from interlock.web.problems import Refusal
 
 HEARTBEAT_SECONDS = 15.0
@@ -45,16 +47,30 @@ class EventQuery(BaseModel):
     types: list[str] = Field(default=[], description=f"Any of {', '.join(Topic)}; all when left out.")
 
 
-async def stream_events(query: Annotated[EventQuery, Query()], request: Request, here: Here) -> Response:
-    """Hear of calls that ended, of servers and of tools that changed, as it happens.
+async def stream_events(query: Annotated[EventQuery, Query()], request: Request, here: Here, who: Who) -> Response:
+    """Hear of calls that ended, of approvals, of servers and of tools that changed, as it happens.
 
-    Events: `activity.<status>`, `server.<health>`, `server.changed`, `tool.changed`, and `overflow` before a reader
-    that does not keep up is cut off. `Last-Event-ID` resumes.
+    Events: `activity.<status>`, `approval.<change>`, `server.<health>`, `server.changed`, `tool.changed`, and
+    `overflow` before a reader that does not keep up is cut off. `Last-Event-ID` resumes.
     """
-    topics = frozenset(words("types", query.types, Topic)) or frozenset(Topic)
+    return await _stream(frozenset(words("types", query.types, Topic)) or frozenset(Topic), request, here, who)
+
+
+async def stream_approvals(request: Request, here: Here, who: Who) -> Response:
+    """Hear of approvals as they are asked for and answered.
+
+    Events: `approval.created`, `approval.voted`, `approval.approved`, `approval.denied`, `approval.timeout`,
+    `approval.cancelled`, each with the approval as it is then, and `overflow` before a reader that does not keep up is
+    cut off. `Last-Event-ID` resumes.
+    """
+    return await _stream(frozenset({Topic.APPROVAL}), request, here, who)
+
+
+async def _stream(topics: frozenset[Topic], request: Request, here: Parts, who: Principal) -> Response:
     reader = await here.feed.join(topics, _last_id(request))
     if reader is None:
         raise Refusal(errors.BAD_FIELDS(problems="Last-Event-ID: it is no id of this gateway; leave it out"))
+    reader.answers = not access.refusal_of(who, access.APPROVERS)
     authorization = request.headers.get("authorization")
     return EventStream(here, reader, lambda: access.may_still_read(here.callers, authorization))
 

@@ -11,7 +11,7 @@ This module refuses to know HTTP and who may read.
 import asyncio
 import contextlib
 from collections import deque
-from collections.abc import AsyncGenerator, Collection
+from collections.abc import AsyncGenerator, Collection, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -19,16 +19,19 @@ from typing import Any
 import msgspec
 
 from interlock.core.health import UpstreamState
-from interlock.core.lifecycle import CALL, CallState
+from interlock.core.lifecycle import CALL, ApprovalState, CallState
 from interlock.store.protocol import ActivityType, LogEntry, Store, StoreUnavailable
 from interlock.web import times
 from interlock.web.answers import encoded
 from interlock.web.shown import shown_server
 
 MAX_WAITING = 1_000
-"""How many events may wait for one reader before it is cut off."""
+MAX_BYTES = 4 * 1024 * 1024
+"""How many events may wait for one reader, and how long they may be together, before it is cut off. An approval tells
+the arguments of its call, and agents choose how long those are."""
 PAGE = 20
 """How many entries are read at once. An entry may hold a call's arguments, so these are few."""
+_TIMES = ("created_at", "decided_at", "expires_at")
 _PAUSE = 1.0
 """How many seconds to wait before a store that cannot be read is asked again."""
 
@@ -37,6 +40,7 @@ class Topic(StrEnum):
     """What a reader can ask for."""
 
     ACTIVITY = "activity"
+    APPROVAL = "approval"
     SERVER = "server"
     TOOL = "tool"
 
@@ -44,6 +48,7 @@ class Topic(StrEnum):
 _TOPICS: dict[str, Topic] = {
     ActivityType.TOOL_CALL: Topic.ACTIVITY,
     ActivityType.POLICY_DECISION: Topic.ACTIVITY,
+    ActivityType.APPROVAL: Topic.APPROVAL,
     ActivityType.TOOL_CHANGE: Topic.TOOL,
     ActivityType.SERVER_CHANGE: Topic.SERVER,
 }
@@ -72,9 +77,12 @@ class Reader:
         self.topics = topics
         self.after = after
         self.live = live
+        self.answers = False
+        """Whether whoever reads may answer approvals."""
         self.flooded = asyncio.Event()
         """Set when more waited for this reader than may: it is told so and cut off."""
         self._waiting: deque[Event] = deque()
+        self._bytes = 0
         self._news = asyncio.Event()
         self._ended = False
 
@@ -86,11 +94,12 @@ class Reader:
         told_before = event.number is not None and event.number <= max(self.after, self.live)
         if told_before or not self.wants(event) or self.flooded.is_set():
             return
-        if len(self._waiting) >= MAX_WAITING:
+        if len(self._waiting) >= MAX_WAITING or self._bytes + len(event.told) > MAX_BYTES:
             self._waiting.clear()
             self.flooded.set()
         else:
             self._waiting.append(event)
+            self._bytes += len(event.told)
         self._news.set()
 
     def end(self) -> None:
@@ -109,7 +118,11 @@ class Reader:
                 while not self._waiting and not self.over:
                     self._news.clear()
                     await self._news.wait()
-        return self._waiting.popleft() if self._waiting and not self.over else None
+        if self.over or not self._waiting:
+            return None
+        event = self._waiting.popleft()
+        self._bytes -= len(event.told)
+        return event
 
 
 class Feed:
@@ -229,7 +242,19 @@ class _Told(msgspec.Struct):
     approval_id: str | None = None
 
 
+class _Vote(msgspec.Struct):
+    """A vote as it stands in the log."""
+
+    approver: str
+    at: int
+    scope: str
+
+
 _TOLD, _BODY = msgspec.json.Decoder(_Told), msgspec.json.Decoder(_Body)
+_MEMBERS, _VOTES = msgspec.json.Decoder(dict[str, msgspec.Raw]), msgspec.json.Decoder(list[_Vote])
+_TIME = msgspec.json.Decoder(int | None)
+_APPROVAL_CHANGES = frozenset({"created", "voted", *(each.value for each in ApprovalState)} - {ApprovalState.PENDING})
+"""What becomes of an approval; the log has more about it, such as answers that were refused."""
 
 
 def _events(entries: Collection[LogEntry]) -> list[Event]:
@@ -244,6 +269,8 @@ def event_of(entry: LogEntry) -> Event | None:
         return None
     try:
         told = _TOLD.decode(entry.text.encode("utf-8", "surrogateescape"))
+        if topic is Topic.APPROVAL:
+            return _approval_event(told, entry)
         if topic is not Topic.ACTIVITY:
             name = f"{topic}.changed"
             return Event(topic, name, encoded(_shown(name, told, entry) | _change(told)), entry.seq)
@@ -253,6 +280,23 @@ def event_of(entry: LogEntry) -> Event | None:
         return None  # it was tampered with: that is for the audit to say
     name = f"{topic}.{told.status}"
     return Event(topic, name, encoded(_shown(name, told, entry)), entry.seq)
+
+
+def _approval_event(told: _Told, entry: LogEntry) -> Event | None:
+    """What became of an approval, with the approval as it is shown. Most of it is passed on as it stands in the log."""
+    change = _BODY.decode(told.body).change
+    if change not in _APPROVAL_CHANGES:
+        return None
+    members = _MEMBERS.decode(told.body)
+    times_shown = {each: times.iso_or_none(_TIME.decode(members[each])) for each in _TIMES if each in members}
+    votes = [{"approver": each.approver, "at": times.iso(each.at), "scope": each.scope} for each in _votes(members)]
+    name = f"{Topic.APPROVAL}.{change}"
+    shown = {each: value for each, value in members.items() if each != "change"} | times_shown | {"votes": votes}
+    return Event(Topic.APPROVAL, name, encoded({"event": name, "number": entry.seq, **shown}), entry.seq)
+
+
+def _votes(members: Mapping[str, msgspec.Raw]) -> list[_Vote]:
+    return _VOTES.decode(members["votes"]) if "votes" in members else []
 
 
 def _shown(name: str, told: _Told, entry: LogEntry) -> dict[str, Any]:

@@ -27,8 +27,21 @@ _NOT_KNOWN = "it is not known here"
 
 
 @dataclass(frozen=True, slots=True)
+class Winner:
+    """Who was faster, and what became of an approval by that. `approver` is null where `approver_type` is system."""
+
+    status: str
+    approver: str | None
+    approver_type: str | None
+    decided_at: str
+
+
+@dataclass(frozen=True, slots=True)
 class Problem:
-    """A refusal as clients see it. `activity_id` is there when the refusal is on record."""
+    """A refusal as clients see it.
+
+    `activity_id` is there when the refusal is on record, and `winner` when somebody else was faster.
+    """
 
     type: str
     title: str
@@ -37,16 +50,24 @@ class Problem:
     code: str
     fix: str
     activity_id: str | None = None
+    winner: Winner | None = None
 
 
 class Refusal(Exception):
     """Ends a request with a reason. The status follows from its code, unless HTTP has a better one."""
 
-    def __init__(self, reason: Reason, activity_id: str | None = None, status: int | None = None) -> None:
+    def __init__(
+        self,
+        reason: Reason,
+        activity_id: str | None = None,
+        status: int | None = None,
+        winner: Winner | None = None,
+    ) -> None:
         super().__init__(reason.text)
         self.reason = reason
         self.activity_id = activity_id
         self.status = status
+        self.winner = winner
 
 
 def problem_answer(
@@ -54,12 +75,13 @@ def problem_answer(
     *,
     status: int | None = None,
     activity_id: str | None = None,
+    winner: Winner | None = None,
     headers: Mapping[str, str] | None = None,
 ) -> Response:
     """A reason as an answer. The status follows from the code, unless HTTP has a better one."""
     code = reason.code or Code.DENIED
     told = status or ANSWERS[code].http
-    problem = Problem("about:blank", HTTPStatus(told).phrase, told, reason.text, code, reason.fix, activity_id)
+    problem = Problem("about:blank", HTTPStatus(told).phrase, told, reason.text, code, reason.fix, activity_id, winner)
     shown = {name: value for name, value in asdict(problem).items() if value is not None}
     return Response(encoded(shown), told, headers, PROBLEM_JSON)
 
@@ -94,7 +116,9 @@ async def answer_to(request: Request, failed: Exception) -> Response:
     """The answer to whatever ended a request."""
     match failed:
         case Refusal():
-            return problem_answer(failed.reason, status=failed.status, activity_id=failed.activity_id)
+            return problem_answer(
+                failed.reason, status=failed.status, activity_id=failed.activity_id, winner=failed.winner
+            )
         case Undecodable():
             return problem_answer(errors.BODY_NOT_JSON(problem=failed.why))
         case StoreUnavailable():

@@ -21,9 +21,12 @@ from interlock.errors import ANSWERS, Code
 from interlock.web import (
     PREFIX,
     activity,
+    approvals,
     calls,
     events,
     export,
+    freezes,
+    grants,
     notices,
     review,
     servers,
@@ -32,7 +35,7 @@ from interlock.web import (
     tokens,
     tools,
 )
-from interlock.web.access import ADMINS, READERS
+from interlock.web.access import ADMINS, APPROVERS, READERS, STOPPERS
 from interlock.web.answers import JSON, json_answer
 from interlock.web.door import Door, GuardedRoute
 from interlock.web.parts import Parts
@@ -84,7 +87,10 @@ _ELSEWHERE = (Code.SELF_APPROVAL, Code.ALREADY_RESOLVED, Code.BUDGET_EXHAUSTED)
 _OF_THE_PATH = tuple(code for code in Code if code not in _ELSEWHERE)
 """What a call may be refused with: nearly everything."""
 
+_OF_ANSWERS = (_BAD, _MISSING, _STALE, Code.SELF_APPROVAL, Code.ALREADY_RESOLVED)
+
 _EXPORTED = (export.JSON_LINES, export.CSV)
+_APPROVAL = "/approvals/{approval_id}"
 _TOOL = "/tools/{server}/{tool:anything}"
 
 ROUTES: tuple[Route, ...] = (
@@ -93,6 +99,17 @@ ROUTES: tuple[Route, ...] = (
     Route("GET", "/activity/export", READERS, export.export_activities, None, (_BAD,), media=_EXPORTED),
     Route("GET", "/activity/stats", READERS, stats.get_stats, stats.Stats, (_BAD,)),
     Route("GET", "/activity/{activity_id}", READERS, activity.get_activity, activity.ShownActivity, (_MISSING,)),
+    Route("GET", "/approvals", READERS, approvals.list_approvals, approvals.ApprovalList, (_BAD,)),
+    # Before the route of one approval, which would take the word for an id.
+    Route("GET", "/approvals/stream", READERS, events.stream_approvals, None, (_BAD,), media=(events.EVENT_STREAM,)),
+    Route("GET", _APPROVAL, READERS, approvals.get_approval, approvals.ShownApproval, (_MISSING,)),
+    Route("POST", f"{_APPROVAL}/approve", APPROVERS, approvals.approve, approvals.ShownApproval, _OF_ANSWERS),
+    Route("POST", f"{_APPROVAL}/deny", APPROVERS, approvals.deny, approvals.ShownApproval, _OF_ANSWERS),
+    Route("GET", "/grants", READERS, grants.list_grants, grants.GrantList),
+    Route("DELETE", "/grants/{grant_id}", STOPPERS, grants.revoke_grant, grants.RevokedGrant, (_MISSING,)),
+    Route("GET", "/freezes", READERS, freezes.list_freezes, freezes.FreezeList),
+    Route("POST", "/freeze", STOPPERS, freezes.freeze, freezes.ShownFreeze, (_BAD, _MISSING)),
+    Route("POST", "/thaw", ADMINS, freezes.thaw, freezes.ShownFreeze, (_BAD, _MISSING)),
     Route("GET", "/events", READERS, events.stream_events, None, (_BAD,), media=(events.EVENT_STREAM,)),
     Route("GET", "/tools", READERS, tools.list_tools, tools.ToolList, (_BAD,)),
     # Before the route of one tool, which would take the last word for a part of the name.
@@ -191,7 +208,8 @@ def _refusal(description: str) -> dict[str, Any]:
 def _described(document: Mapping[str, Any]) -> dict[str, Any]:
     """The description that FastAPI made, with the shape of refusals and the way to identify oneself added."""
     components = document["components"]
-    schemas = {**components["schemas"], "Problem": TypeAdapter(Problem).json_schema()}
+    problem = TypeAdapter(Problem).json_schema(ref_template="#/components/schemas/{model}")
+    schemas = {**components["schemas"], **problem.pop("$defs"), "Problem": problem}
     schemes = {"token": {"type": "http", "scheme": "bearer", "bearerFormat": "il_<id>_<secret>"}}
     return {
         **document,

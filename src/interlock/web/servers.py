@@ -89,7 +89,7 @@ async def list_servers(here: Here) -> Response:
 
 async def get_server(server: str, here: Here) -> Response:
     """Show one server."""
-    return json_answer(_found(here, server))
+    return json_answer(any_server(here, server))
 
 
 async def add_server(wanted: WantedServer, here: Here, who: Who) -> Response:
@@ -99,7 +99,7 @@ async def add_server(wanted: WantedServer, here: Here, who: Who) -> Response:
         await here.roster.add(wanted.id, definition, who.name)
     tools = here.pipeline.book.by_server.get(wanted.id, {}).values()
     counts = tool_counts(tools, here.pipeline.policy, here.workspaces.default, here.clock.now())
-    return json_answer(AddedServer(_found(here, wanted.id), counts), 201)
+    return json_answer(AddedServer(any_server(here, wanted.id), counts), 201)
 
 
 async def remove_server(server: str, here: Here, who: Who) -> Response:
@@ -123,13 +123,13 @@ async def restart_server(server: str, here: Here, who: Who) -> Response:
     """Start a server anew. Calls under way may end; its references are read anew."""
     with _refusals():
         await here.roster.restart(server, who.name)
-    return json_answer(_found(here, server))
+    return json_answer(any_server(here, server))
 
 
 async def _switched(server: str, here: Parts, who: Principal, *, enabled: bool) -> Response:
     with _refusals():
         await here.roster.switch(server, enabled, who.name)
-    return json_answer(_found(here, server))
+    return json_answer(any_server(here, server))
 
 
 @contextlib.contextmanager
@@ -167,7 +167,8 @@ def _all(here: Parts) -> list[ShownServer]:
     return [*running, *(_stopped(each) for each in entries.values() if each.id not in known)]
 
 
-def _found(here: Parts, server: str) -> ShownServer:
+def any_server(here: Parts, server: str) -> ShownServer:
+    """The server of this id or namespace, whether it runs or not."""
     shown = _all(here)
     by_name = {each.namespace: each for each in shown} | {each.id: each for each in shown}
     if server in by_name:

@@ -1,0 +1,196 @@
+"""Approvals over REST: what waits for a second key, and the answers of those who turn it.
+
+Who answers is the principal behind the credential and nothing that the request says: a member of a body that is not
+known is refused, and no header is looked at. Whether that principal may answer this one is not decided here but by the
+approvers, for all doors alike. What is shown of a call was said by an agent; whoever shows it has to treat it as the
+text of a stranger.
+"""
+
+import contextlib
+from collections.abc import AsyncGenerator
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from fastapi import Body, Query, Response
+from pydantic import BaseModel, ConfigDict, Field
+
+from interlock import errors
+from interlock.approve.approvers import Refused
+from interlock.core.approvals import SECOND, Approval, Approver, ApproverType, Wish
+from interlock.core.grants import GrantScope
+from interlock.core.lifecycle import ApprovalState
+from interlock.receive.desk_tools import MAX_RESOLUTION
+from interlock.receive.identify import Principal
+from interlock.store.approvals import ApprovalFilter
+from interlock.web import times
+from interlock.web.answers import json_answer
+from interlock.web.parts import Here, Parts, Who
+from interlock.web.problems import Refusal, Winner
+from interlock.web.shown import shown_approval
+
+MAX_PAGE = 500
+MAX_OFFSET = 2**53
+
+
+@dataclass(frozen=True, slots=True)
+class ShownVote:
+    """One yes, and how widely it was given."""
+
+    approver: str
+    at: str
+    scope: str
+
+
+@dataclass(frozen=True, slots=True)
+class ShownApproval:
+    """One question to approvers, and what became of it.
+
+    `justification`, `arguments`, `intent` and what begins with `request_` are the word of the requester: for display,
+    and never for identity. `approver` is null while nobody has answered, and when the system ended it.
+    """
+
+    id: str
+    status: str
+    requester: str
+    owner: str | None
+    workspace_id: str | None
+    tool_name: str
+    downstream_server_id: str
+    tool: str
+    safety_class: str
+    tool_fingerprint: str
+    digest: str
+    route_rule_id: str
+    timeout_sec: int
+    approvals_needed: int
+    approvers: list[str]
+    four_eyes: bool
+    max_grant_sec: int
+    votes: list[ShownVote]
+    approver: str | None
+    approver_session_id: str | None
+    approver_type: str | None
+    resolution: str
+    created_at: str
+    decided_at: str | None
+    expires_at: str
+    request_session_id: str | None = None
+    request_client_type: str | None = None
+    request_model: str | None = None
+    workspace_name: str | None = None
+    auth_scope_id: str | None = None
+    justification: str | None = None
+    arguments: dict[str, Any] | None = None
+    class_source: str | None = None
+    reasons: list[dict[str, Any]] | None = None
+    intent: dict[str, Any] | None = None
+    entry: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovalList:
+    """Approvals, newest first. `total` counts all that fit."""
+
+    items: list[ShownApproval]
+    total: int
+
+
+class ApprovalQuery(BaseModel):
+    """Which approvals; all of it must fit."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    status: ApprovalState | None = None
+    workspace_id: str | None = None
+    session_id: str | None = Field(default=None, description="The `request_session_id` of the requester.")
+    limit: int = Field(default=50, ge=1, le=MAX_PAGE)
+    offset: int = Field(default=0, ge=0, le=MAX_OFFSET)
+
+
+class WantedApproval(BaseModel):
+    """A yes, to this one call unless `scope` says more."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    resolution: str = Field(default="", max_length=MAX_RESOLUTION, description="What the record is told.")
+    scope: GrantScope = Field(default=GrantScope.ONCE, strict=False)
+    duration: str | None = Field(
+        default=None, description="How long the scopes identical and tool hold: 15m. By default as long as may be."
+    )
+    digest: str | None = Field(default=None, description="Refuse if the approval is not about these arguments.")
+
+
+class WantedDenial(BaseModel):
+    """A no."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    resolution: str = Field(default="", max_length=MAX_RESOLUTION, description="What the requester is told.")
+
+
+_YES, _NO = WantedApproval(), WantedDenial()
+
+
+async def list_approvals(query: Annotated[ApprovalQuery, Query()], here: Here) -> Response:
+    """List approvals, newest first."""
+    wanted = ApprovalFilter(query.status, query.workspace_id, query.session_id, limit=query.limit, offset=query.offset)
+    page = await here.store.approvals.list_approvals(wanted)
+    return json_answer({"items": [shown_approval(each) for each in page.items], "total": page.total})
+
+
+async def get_approval(approval_id: str, here: Here) -> Response:
+    """Show one approval."""
+    return json_answer(shown_approval(await found_approval(approval_id, here)))
+
+
+async def approve(approval_id: str, here: Here, who: Who, wanted: Annotated[WantedApproval, Body()] = _YES) -> Response:
+    """Approve a call of another principal. A yes that is not enough yet leaves it pending and is among the votes."""
+    wish = Wish(wanted.scope, _seconds(wanted.duration))
+    async with _refusals():
+        done = await here.room.approvers.approve(
+            approval_id, _approver(who, here), wish, wanted.resolution, wanted.digest
+        )
+    return json_answer(shown_approval(done))
+
+
+async def deny(approval_id: str, here: Here, who: Who, wanted: Annotated[WantedDenial, Body()] = _NO) -> Response:
+    """Deny a call of another principal. One no is enough."""
+    async with _refusals():
+        done = await here.room.approvers.deny(approval_id, _approver(who, here), wanted.resolution)
+    return json_answer(shown_approval(done))
+
+
+async def found_approval(approval_id: str, here: Parts) -> Approval:
+    """The approval of this id."""
+    found = await here.store.approvals.get_approval(approval_id)
+    if found is None:
+        raise Refusal(errors.NOT_FOUND(what="This approval", suggestion=""))
+    return found
+
+
+def _approver(who: Principal, here: Parts) -> Approver:
+    """Who answers, as the door identified it. INVARIANT: nothing of the request but its credential goes into it."""
+    return Approver(who.name, ApproverType.CLI, who.owner, person=here.callers.is_person(who))
+
+
+def _seconds(duration: str | None) -> int | None:
+    try:
+        return None if duration is None else times.duration_of(duration) // SECOND
+    except ValueError as bad:
+        raise Refusal(errors.BAD_FIELDS(problems=f"duration: {bad}")) from None
+
+
+@contextlib.asynccontextmanager
+async def _refusals() -> AsyncGenerator[None]:
+    try:
+        yield
+    except Refused as refused:
+        raise Refusal(refused.reason, winner=_winner(refused)) from None
+
+
+def _winner(refused: Refused) -> Winner | None:
+    """Who was faster, where that is why an answer was not taken."""
+    approval = refused.approval
+    if approval is None or refused.reason.code is not errors.Code.ALREADY_RESOLVED or approval.decided_at is None:
+        return None
+    return Winner(approval.status, approval.approver, approval.approver_type, times.iso(approval.decided_at))
