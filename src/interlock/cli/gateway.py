@@ -1,7 +1,8 @@
 """Reaching the gateway from the command line: the one that runs on the data folder, or one started for the occasion.
 
-Every verb that looks at a gateway, or acts through it, asks over the REST face with the operator's credential. So a
-verb is written once, sees what everybody else sees, and passes the same checks, whether a gateway runs or not.
+Every verb that looks at a gateway, or acts through it, asks over the REST face with the operator's credential, or with
+the token in INTERLOCK_TOKEN if there is one: whoever has a token of its own acts by it. So a verb is written once, sees
+what everybody else sees, and passes the same checks, whether a gateway runs or not.
 
 The credential goes only to an address that the holder of the folder announced. This module refuses to guess one, and
 to take what answers there for a gateway unless it speaks like one.
@@ -26,6 +27,8 @@ from interlock.core.model import Json
 from interlock.errors import Code, Exit, InterlockError, Reason
 from interlock.receive.reach import Ask, OwnReach, Reach, RemoteReach, Response, Unreachable
 from interlock.store.folder import LOCK, DataFolder, FolderBusy, Hold
+
+TOKEN = "INTERLOCK_TOKEN"  # noqa: S105 - the name of the variable, not a token
 
 if TYPE_CHECKING:
     from interlock.app import Gateway
@@ -262,9 +265,9 @@ async def _through_gateway(values: Values, work: Work, *, servers: bool) -> Exit
 
 
 def credential_of(folder: DataFolder) -> str:
-    """The operator's credential, for the gateway of the folder."""
+    """What a verb acts by: the token that was given, or the operator's credential, for the gateway of the folder."""
     try:
-        found = folder.credential()
+        found = os.environ.get(TOKEN) or folder.credential()
     except (OSError, UnicodeDecodeError):
         found = None
     if found is None or not found.isascii() or not found.isprintable():

@@ -17,14 +17,13 @@ from dataclasses import dataclass, field
 
 from interlock import errors
 from interlock.cli.command import Options, Values, Verb
-from interlock.cli.gateway import folder_of, operator_headers, reaching
+from interlock.cli.gateway import TOKEN, folder_of, operator_headers, reaching
 from interlock.cli.inputs import bad, load_config
 from interlock.cli.render import note
 from interlock.errors import ConfigError, Exit, InterlockError
 from interlock.receive.reach import Ask, OwnReach, Reach, RemoteReach, Unreachable
 from interlock.receive.stdio import serve_stdio
 
-TOKEN = "INTERLOCK_TOKEN"  # noqa: S105 - the name of the variable, not a token
 PATIENCE = 15.0
 """How many seconds a gateway that is going away may take until another one has to be there."""
 _PAUSE = 0.05

@@ -142,13 +142,18 @@ def refusal_to(approver: Approver, approval: Approval, lineage: Lineage) -> Reas
     """Why this approver may not answer; None when it may. That it has the role of one was looked at before."""
     if lineage.are_kin(approver.name, approval.requester):
         return errors.SELF_APPROVAL()
-    if approval.terms.four_eyes and approval.owner is not None and approval.owner in (approver.name, approver.owner):
+    if approval.terms.four_eyes and _are_two_of(approver, approval.owner):
         return errors.SELF_APPROVAL()
     wanted = approval.terms.approvers
     kind = HUMANS if approver.person else AGENTS
     if wanted and approver.name not in wanted and kind not in wanted:
         return errors.NOT_AMONG_APPROVERS(approvers=", ".join(wanted))
     return None
+
+
+def _are_two_of(approver: Approver, owner: str | None) -> bool:
+    """Whether an approver's eyes are those of the requester's owner: its own, or those of an agent of its."""
+    return owner is not None and (approver.name == owner or (not approver.person and approver.owner == owner))
 
 
 # Answers --------------------------------------------------------------------------------------------------------
