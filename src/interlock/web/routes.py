@@ -192,7 +192,7 @@ def _described(document: Mapping[str, Any]) -> dict[str, Any]:
     """The description that FastAPI made, with the shape of refusals and the way to identify oneself added."""
     components = document["components"]
     schemas = {**components["schemas"], "Problem": TypeAdapter(Problem).json_schema()}
-    schemes = {"token": {"type": "http", "scheme": "bearer", "bearerFormat": "il_<id>_<secret>"}}
+    schemes = {"token": {"type": "http", "scheme": "bearer", "bearerFormat": "il_<id>_<secret>, or a JWT"}}
     return {
         **document,
         "components": {**components, "schemas": schemas, "securitySchemes": schemes},
