@@ -256,6 +256,19 @@ async def test_whoever_waits_and_goes_away_does_not_take_the_keys_from_the_other
     assert stage.fetches == 1
 
 
+async def test_only_so_many_wait_at_the_same_time(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MAX_WAITING", 2)
+    stage.server.may_answer.clear()
+    async with asyncio.timeout(5), asyncio.TaskGroup() as group:
+        waiting = [group.create_task(stage.admitted()) for _ in range(2)]
+        await stage.server.asked.wait()
+        one_more = await stage.refused(FIRST.token())
+        stage.server.may_answer.set()
+
+    assert one_more == NO_KEYS
+    assert [each.result() for each in waiting] == [True, True]
+
+
 async def test_a_server_that_hangs_is_given_up(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "FETCH_SECONDS", 0.05)
     stage.server.may_answer.clear()
@@ -349,6 +362,14 @@ async def test_an_answer_that_is_no_http_is_told_as_a_problem(stage: Stage, answ
 
     assert await stage.refused(FIRST.token()) == NO_KEYS
     assert ((await standing(stage)).problem or "").startswith("it cannot be reached: ")
+
+
+@pytest.mark.parametrize("url", ["https://…", "http://127.0.0.1:99999/keys"])
+async def test_an_address_that_means_nothing_is_told_as_a_problem(stage: Stage, url: str) -> None:
+    stage.issuer.trust(replace(stage.terms, jwks_url=url))
+
+    assert await stage.refused(FIRST.token()) == NO_KEYS
+    assert ((await standing(stage)).problem or "").startswith("it cannot be asked (")
 
 
 async def test_an_answer_is_not_unpacked(stage: Stage) -> None:

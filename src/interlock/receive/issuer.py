@@ -38,6 +38,8 @@ RETRY: Micros = 1_000_000
 FETCH_SECONDS = 10.0
 MAX_BODY = 1024 * 1024
 MAX_VERIFIED = 4_096
+MAX_WAITING = 1_000
+"""How many requests may wait for keys at the same time: whoever brings them need not be anybody."""
 _LOG = logging.getLogger("interlock")
 
 
@@ -68,6 +70,7 @@ class KeySource:
         self._ask_at: Micros = 0
         """From when on an unknown key is a reason to fetch them before that."""
         self._fetching: asyncio.Task[None] | None = None
+        self._waiting = 0
 
     @property
     def is_fresh(self) -> bool:
@@ -102,9 +105,14 @@ class KeySource:
             self._fetching = self._group.create_task(self._renew())
 
     async def _fetched(self) -> None:
-        """Wait for the fetch that is under way, if there is one; it has a bound of its own."""
-        if self._fetching is not None:
+        """Wait for the fetch that is under way, if there is one and not too many wait; it has a bound of its own."""
+        if self._fetching is None or self._waiting >= MAX_WAITING:
+            return
+        self._waiting += 1
+        try:
             await asyncio.wait([self._fetching])
+        finally:
+            self._waiting -= 1
 
     async def _renew(self) -> None:
         try:
@@ -158,8 +166,8 @@ def _problem(failed: Exception) -> str:
             return f"it cannot be reached: {str(failed)[:200] or type(failed).__name__}"
         case ValueError():
             return str(failed)[:200]
-        case _:
-            return type(failed).__name__
+        case _:  # an address that means nothing, for which there are several exceptions
+            return f"it cannot be asked ({type(failed).__name__})"
 
 
 @dataclass(frozen=True, slots=True)
