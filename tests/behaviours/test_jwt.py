@@ -26,7 +26,6 @@ FIRST, NEXT = Signer("first", number=1), Signer("next", number=2)
 HEADERS = {
     "accept": "application/json, text/event-stream",
     "mcp-method": "tools/call",
-    "mcp-name": "up__echo",
     "mcp-protocol-version": "2026-07-28",
 }
 
@@ -35,7 +34,9 @@ def config(folder: Path, keys_url: str, audience: str = AUDIENCE) -> str:
     return (
         "posture: open\nexpose: direct\n"
         "workspaces: [{id: ws-prod}, {id: ws-test}]\n"
-        "route_rules: [{id: not-in-prod, workspace_id: ws-prod, effect: deny}]\n"
+        "route_rules:\n"
+        "  - {id: not-in-prod, workspace_id: ws-prod, effect: deny}\n"
+        "  - {id: ask-a-person, tool_pattern: up__write_note, effect: hold, approvers: [humans]}\n"
         f"identity: {{jwt: {{issuer: '{ISSUER}', audience: {audience}, jwks_url: '{keys_url}'}}}}\n"
         "servers:\n" + server_yaml("up", stdio_argv(folder / "up.log"))
     )
@@ -62,11 +63,14 @@ def bearer(text: str) -> dict[str, str]:
     return {"authorization": f"Bearer {text}"}
 
 
-async def call(http: httpx2.AsyncClient, running: Running, text: str) -> httpx2.Response:
+async def call(
+    http: httpx2.AsyncClient, running: Running, text: str, /, tool: str = "up__echo", **arguments: str
+) -> httpx2.Response:
     """Call a tool as an agent does, with this token."""
-    params = {"name": "up__echo", "arguments": {}, "_meta": META}
+    params = {"name": tool, "arguments": arguments, "_meta": META}
     body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
-    return await http.post(running.url, json=body, headers={**HEADERS, **bearer(text)})
+    headers = {**HEADERS, "mcp-name": tool, **bearer(text)}
+    return await http.post(running.url, json=body, headers=headers, timeout=30)
 
 
 async def rest(http: httpx2.AsyncClient, running: Running, path: str, text: str) -> httpx2.Response:
@@ -278,3 +282,70 @@ async def test_a_stream_of_events_goes_on_when_its_token_has_to_be_looked_at_aga
         await call(http, gateway, FIRST.token(claims()))
         while "activity.success" not in await anext(lines):
             pass
+
+
+# Approvals ------------------------------------------------------------------------------------------------------
+
+
+async def ask(http: httpx2.AsyncClient, running: Running) -> httpx2.Response:
+    """Alice calls a tool for which a person is asked."""
+    note = {"name": "n", "text": "t", "_justification": "I have to."}
+    return await call(http, running, FIRST.token(claims()), "up__write_note", **note)
+
+
+async def pending(http: httpx2.AsyncClient, running: Running, text: str) -> str:
+    """The id of the call that waits, as an approver finds it."""
+    found: list[str] = []
+
+    async def is_there() -> bool:
+        listed = (await call(http, running, text, "interlock__list_pending_approvals")).json()["result"]
+        found.extend(each["id"] for each in listed["structuredContent"]["items"])
+        return bool(found)
+
+    await until(is_there)
+    return found[0]
+
+
+async def approve(http: httpx2.AsyncClient, running: Running, text: str, approval_id: str) -> str | None:
+    """The code of the refusal, if it is one."""
+    answer = await call(http, running, text, "interlock__approve_tool_call", approval_id=approval_id)
+    return answer.json()["result"]["structuredContent"].get("code")
+
+
+def sent(folder: Path) -> int:
+    return len([each for each in received(folder / "up.log") if each.method == "tools/call"])
+
+
+async def test_a_person_of_the_issuer_approves_and_the_call_goes_on_under_the_name_that_asked(
+    gateway: Running, http: httpx2.AsyncClient, tmp_path: Path
+) -> None:
+    robot = FIRST.token(claims(sub="robot", interlock_roles=["approver"], interlock_kind="agent"))
+    herself = FIRST.token(claims(interlock_roles=["agent", "approver"]))
+    bob = FIRST.token(claims(sub="bob", interlock_roles=["approver"]))
+    async with asyncio.TaskGroup() as group:
+        asked = group.create_task(ask(http, gateway))
+        waiting = await pending(http, gateway, bob)
+        refused = [await approve(http, gateway, text, waiting) for text in (robot, herself)]
+        before = sent(tmp_path)
+        taken = await approve(http, gateway, bob, waiting)
+
+    assert refused == ["FORBIDDEN", "SELF_APPROVAL"]
+    assert (before, taken) == (0, None)
+    assert is_served(asked.result()), asked.result().text
+    assert {each.caller for each in await gateway.activities()} == {"jwt:alice"}
+    assert sent(tmp_path) == 1
+
+
+async def test_a_call_that_waited_does_not_go_when_its_issuer_is_trusted_no_more(
+    gateway: Running, http: httpx2.AsyncClient, tmp_path: Path
+) -> None:
+    operator = gateway.folder.credential() or ""
+    async with asyncio.TaskGroup() as group:
+        asked = group.create_task(ask(http, gateway))
+        waiting = await pending(http, gateway, operator)
+        gateway.gateway.issuer.trust(None)
+        taken = await approve(http, gateway, operator, waiting)
+
+    assert taken is None
+    assert asked.result().json()["result"]["structuredContent"]["code"] == "UNAUTHENTICATED"
+    assert sent(tmp_path) == 0
