@@ -51,10 +51,12 @@ from interlock.receive.catalog import Catalog, Expose
 from interlock.receive.connection import Connection
 from interlock.receive.desk_tools import DeskTools
 from interlock.receive.earshot import Earshot
-from interlock.receive.edge import LOOPBACK, Edge, Refused, own_hosts, send_refusal
+from interlock.receive.edge import LOOPBACK, Edge, Refused, nobody, own_hosts, send_refusal
 from interlock.receive.exchange import send_json
 from interlock.receive.face import Face
 from interlock.receive.identify import OPERATOR, Callers, Principal, mint
+from interlock.receive.issuer import Issuer
+from interlock.receive.jwt import Terms
 from interlock.receive.lane import Lane
 from interlock.receive.parked import Parking
 from interlock.receive.passage import Passage
@@ -93,6 +95,7 @@ class Gateway:
     fleet: Fleet
     store: Store
     callers: Callers
+    issuer: Issuer
     edge: Edge
     parts: Parts
     hidden: set[str]
@@ -222,6 +225,14 @@ def workspaces_of(config: Config) -> Workspaces:
     return Workspaces(config.settings.default_workspace or only, folders, frozenset(each.id for each in listed))
 
 
+def terms_of(config: Config) -> Terms | None:
+    """Whose tokens are taken beside our own; None when nobody's are."""
+    jwt, listed = config.settings.identity.jwt, config.settings.workspaces
+    if jwt is None:
+        return None
+    return Terms(jwt.issuer, jwt.audience, jwt.jwks_url, frozenset(each.id for each in listed))
+
+
 @contextlib.asynccontextmanager
 async def running_gateway(
     config: Config,
@@ -263,6 +274,7 @@ async def running_gateway(
         await ensure_operator(store, hold.folder, gateway.callers, time)
         # Whoever has something to tell ends before this does, and the record after it.
         await stack.enter_async_context(gateway.parts.notices.running())
+        await stack.enter_async_context(gateway.issuer.running())
         await stack.enter_async_context(gateway.parts.feed.running())
         await stack.enter_async_context(gateway.face.running())
         await stack.enter_async_context(gateway.parts.room.desk.running())
@@ -297,9 +309,10 @@ async def _keeping_up(watch: Watch, roster: Roster, store: Store, clock: Clock) 
 
 
 async def _apply(gateway: Gateway, environ: Mapping[str, str], config: Config, anew: Sequence[str]) -> None:
-    """Take up other servers while calls go on."""
+    """Take up other servers, rules and terms while calls go on."""
     gateway.pipeline.policy = policy_of(config)
     gateway.parts.room.approvers.use_within = gateway.pipeline.policy.patience.use_within
+    gateway.issuer.trust(terms_of(config))
     gateway.hidden.update(secrets_of(config, environ))
     gateway.face.workspaces = gateway.parts.workspaces = workspaces_of(config)
     gateway.parts.settings = shown_settings(config)
@@ -324,7 +337,9 @@ async def _assemble(
     pipeline = Pipeline(fleet, recorder, clock, policy, SecondKey(room.desk, recorder), room.freezer)
     catalog = Catalog(Expose(settings.expose), settings.namespacing)
     turns = Turns(pipeline, Parking(Seal(clock)))
-    callers = Callers(clock, allow_local=settings.listen.host in LOOPBACK)
+    issuer = Issuer(clock)
+    issuer.trust(terms_of(config))
+    callers = Callers(clock, allow_local=settings.listen.host in LOOPBACK, outside=issuer)
     tools = DeskTools(room, store.approvals, callers.is_person, lambda: pipeline.policy.patience)
     lane = Lane(pipeline, catalog, turns, tools)
     earshot = Earshot(tools=catalog.expose is not Expose.SEARCH)
@@ -352,8 +367,9 @@ async def _assemble(
         room,
         notices,
         hidden,
+        issuer,
     )
-    return Gateway(face, pipeline, fleet, store, callers, edge, parts, hidden)
+    return Gateway(face, pipeline, fleet, store, callers, issuer, edge, parts, hidden)
 
 
 def shown_settings(config: Config) -> dict[str, Json]:
@@ -398,7 +414,7 @@ def asgi(gateway: Gateway) -> ASGIApp:
             if path.startswith("/api/v1/"):
                 await rest(scope, receive, send)
             elif path in plain and scope["method"] in ("GET", "HEAD"):
-                _let_in(gateway, path, headers)
+                await _let_in(gateway, path, headers)
                 await plain[path](gateway, send)
             else:
                 await send_refusal(send, Refused(404, "There is nothing here; agents connect to /mcp."))
@@ -448,11 +464,11 @@ async def listening(gateway: Gateway, listener: socket.socket, hold: Hold) -> As
             await gateway.face.end_sessions()
 
 
-def _let_in(gateway: Gateway, path: str, headers: dict[str, str]) -> None:
+async def _let_in(gateway: Gateway, path: str, headers: dict[str, str]) -> None:
     """Beyond loopback there is no route without a token, not even for probes; the figures are for readers only."""
-    found = gateway.callers.identify(headers.get("authorization"))
+    found = await gateway.callers.admit(headers.get("authorization"))
     if isinstance(found, Reason):
-        raise Refused(401, f"{found.text} {found.fix}")
+        raise nobody(found)
     if path == "/metrics" and not found.roles & READERS:
         raise Refused(403, "The figures are for tokens with the role admin, auditor or approver.")
 

@@ -5,7 +5,15 @@ from typing import Any
 import pytest
 
 from interlock.cli.checkup import FAIL, OK, WARN
-from interlock.cli.checkup_live import fixes, notices_check, servers_check, tokens_check, tools_check, unchecked
+from interlock.cli.checkup_live import (
+    fixes,
+    issuer_check,
+    notices_check,
+    servers_check,
+    tokens_check,
+    tools_check,
+    unchecked,
+)
 from interlock.web.times import iso
 
 NOW = 1_790_000_000_000_000
@@ -100,7 +108,7 @@ def test_a_token_that_is_fine_is_no_finding(given: dict[str, Any]) -> None:
 
 
 def test_what_could_not_be_asked_is_a_finding_each() -> None:
-    assert [each.state for each in unchecked("nobody answers")] == [WARN] * 4
+    assert [each.state for each in unchecked("nobody answers")] == [WARN] * 5
 
 
 def notices(*problems: tuple[str, str], configured: bool = True) -> dict[str, Any]:
@@ -116,3 +124,27 @@ def test_every_target_that_cannot_be_told_is_a_finding_and_no_fix_is_said_twice(
     told = notices_check(notices(("A fails.", "Mend it."), ("B fails.", "Mend it.")))
 
     assert (told.state, told.text, told.fix) == (FAIL, "A fails. B fails.", "Mend it.")
+
+
+def issuer(**more: Any) -> dict[str, Any]:
+    return {"issuer": "https://issuer.example/", "audience": "interlock", "keys": 2, "problem": None, **more}
+
+
+@pytest.mark.parametrize(
+    ("given", "text"),
+    [
+        (None, "None is named; only tokens of this gateway are accepted."),
+        (issuer(), "2 keys of https://issuer.example/ known."),
+    ],
+)
+def test_an_issuer_whose_keys_are_known_or_none_at_all_is_no_finding(given: dict[str, Any] | None, text: str) -> None:
+    assert (issuer_check(given).state, issuer_check(given).text) == (OK, text)
+
+
+def test_keys_that_cannot_be_fetched_are_a_finding_and_a_failure_where_there_are_none() -> None:
+    old, none = (issuer_check(issuer(keys=keys, problem="it answered with status 500")) for keys in (2, 0))
+    told = "The keys of https://issuer.example/ cannot be fetched: it answered with status 500."
+
+    assert (old.state, old.text) == (WARN, f"{told} Those that were fetched before are still used.")
+    assert (none.state, none.text) == (FAIL, f"{told} None of its tokens is accepted.")
+    assert "identity.jwt.jwks_url" in none.fix

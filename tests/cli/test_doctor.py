@@ -1,5 +1,6 @@
-"""`interlock doctor`: eleven checks, and an exit code that says whether something was found."""
+"""`interlock doctor`: twelve checks, and an exit code that says whether something was found."""
 
+import socket
 from pathlib import Path
 
 import pytest
@@ -9,10 +10,10 @@ from tests.cli.running import Beside, Interlock, configure
 from tests.running import server_yaml
 from tests.upstream.running import stdio_argv
 
-NAMES = "config folder database gateway commands servers tools tokens notices rules machine".split()
+NAMES = "config folder database gateway commands servers tools tokens issuer notices rules machine".split()
 
 
-def test_eleven_checks_are_told_with_their_state_and_their_fix(il: Interlock) -> None:
+def test_twelve_checks_are_told_with_their_state_and_their_fix(il: Interlock) -> None:
     done = il("doctor", "--json")
     checks = done.json["checks"]
 
@@ -73,6 +74,18 @@ def test_a_webhook_whose_secret_is_missing_is_named_with_the_fix_and_without_its
     )
     assert check["fix"]
     assert "swordfish" not in done.out + done.err
+
+
+def test_keys_of_an_issuer_that_cannot_be_fetched_are_a_finding(il: Interlock) -> None:
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))  # taken, and nobody listens
+        url = f"http://127.0.0.1:{closed.getsockname()[1]}/keys"
+        configure(f"identity: {{jwt: {{issuer: 'https://issuer.example', audience: a, jwks_url: '{url}'}}}}\n")
+        checks = {each["check"]: each for each in il("doctor", "--json").json["checks"]}
+
+    assert checks["issuer"]["state"] == "fail"
+    assert checks["issuer"]["text"].startswith("The keys of https://issuer.example cannot be fetched: ")
+    assert "identity.jwt.jwks_url" in checks["issuer"]["fix"]
 
 
 def test_without_a_configuration_the_rest_is_told_as_not_checked(il: Interlock) -> None:

@@ -461,6 +461,11 @@ def test_a_good_id_is_accepted(name: str) -> None:
             f"interlock.yaml:1:52: identity.jwt.jwks_url is not usable; {_HOST}",
         ),
         (
+            "identity: {jwt: {issuer: a, audience: b, jwks_url: 'http://issuer.example/keys'}}",
+            "interlock.yaml:1:52: identity.jwt.jwks_url is not usable; "
+            "it must begin with https://; http:// is only for this machine itself",
+        ),
+        (
             "store: mysql://db",
             "interlock.yaml:1:8: store is not usable; it must be 'sqlite' or an address that begins with postgresql://",
         ),
@@ -468,6 +473,23 @@ def test_a_good_id_is_accepted(name: str) -> None:
 )
 def test_an_address_of_the_wrong_kind_is_refused(text: str, problem: str) -> None:
     assert problems_of(text) == (problem,)
+
+
+@pytest.mark.parametrize(
+    "url", ["https://issuer.example/keys", "http://127.0.0.1:81/keys", "http://localhost/keys", "http://[::1]:81"]
+)
+def test_keys_may_come_from_this_machine_without_tls(url: str) -> None:
+    jwt = config_of(f"identity: {{jwt: {{issuer: a, audience: b, jwks_url: '{url}'}}}}").settings.identity.jwt
+
+    assert jwt is not None
+    assert jwt.jwks_url == url
+
+
+@pytest.mark.parametrize(
+    "url", ["http://issuer.example/keys", "http://127.0.0.1.issuer.example/", "http://127.0.0.1@issuer.example/"]
+)
+def test_keys_may_not_come_from_elsewhere_without_tls(url: str) -> None:
+    assert problems_of(f"identity: {{jwt: {{issuer: a, audience: b, jwks_url: '{url}'}}}}")
 
 
 @pytest.mark.parametrize(

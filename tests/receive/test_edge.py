@@ -6,7 +6,9 @@ from collections.abc import Sequence
 import pytest
 from starlette.types import Message, Receive, Scope
 
-from interlock.receive.edge import Edge, Refused, own_hosts, send_refusal
+from interlock import errors
+from interlock.errors import Reason
+from interlock.receive.edge import Edge, Refused, nobody, own_hosts, send_refusal
 
 EDGE = Edge(own_hosts("127.0.0.1", 7373), max_body=100)
 
@@ -161,3 +163,12 @@ def test_an_origin_that_is_no_address_is_refused() -> None:
         Edge(own_hosts("127.0.0.1", 1)).check({"headers": [(b"host", b"127.0.0.1:1"), (b"origin", b"http://[::1")]})
 
     assert caught.value.status == 403
+
+
+@pytest.mark.parametrize(
+    ("reason", "status"), [(errors.JWT_EXPIRED(), 401), (errors.JWT_NO_ROLE(), 403), (Reason("Who is that?"), 401)]
+)
+def test_whoever_is_nobody_is_told_so_with_the_status_of_the_reason(reason: Reason, status: int) -> None:
+    refused = nobody(reason)
+
+    assert (refused.status, refused.why) == (status, f"{reason.text} {reason.fix}")

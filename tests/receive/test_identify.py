@@ -169,6 +169,100 @@ def test_an_expired_token_is_nobody() -> None:
     assert found.text == "The token has expired."
 
 
+class Elsewhere:
+    """An issuer that knows one token, admits another, and counts what it is asked."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    def known(self, text: str) -> Principal | None:
+        self.asked.append(text)
+        return ALICE if text == "known" else None
+
+    async def admit(self, text: str) -> Principal | Reason:
+        self.asked.append(f"admit {text}")
+        return ALICE if text == "new" else Reason("Who is that?", Code.UNAUTHENTICATED)
+
+    def again(self, token_id: str) -> Principal | None:
+        return {"jwt:1": ALICE, "jwt:2": ROBOT}.get(token_id)
+
+    def may_still_answer(self, name: str) -> bool:
+        return name == "jwt:alice"
+
+
+ALICE = Principal("jwt:alice", "human", frozenset({"auditor"}), None, Scope(), "jwt:1")
+ROBOT = Principal("jwt:robot", "agent", frozenset({"agent"}), None, Scope(), "jwt:2")
+GONE = Principal("jwt:gone", "human", frozenset({"agent"}), None, Scope(), "jwt:3")
+
+
+def with_issuer() -> tuple[Callers, Elsewhere]:
+    issuer = Elsewhere()
+    made = Callers(CLOCK, allow_local=True, outside=issuer)
+    made.replace([TOKEN])
+    return made, issuer
+
+
+async def test_a_token_of_the_issuer_is_somebody_once_it_is_known() -> None:
+    made, issuer = with_issuer()
+
+    assert made.identify("Bearer known") is ALICE
+    assert await made.admit("Bearer known") is ALICE
+    assert issuer.asked == ["known", "known"]
+
+
+async def test_a_new_token_of_the_issuer_is_nobody_until_it_is_admitted() -> None:
+    made, _ = with_issuer()
+    stranger = await made.admit("Bearer stranger")
+
+    assert isinstance(made.identify("Bearer new"), Reason)
+    assert await made.admit("Bearer new") is ALICE
+    assert isinstance(stranger, Reason)
+    assert stranger.text == "Who is that?"
+
+
+@pytest.mark.parametrize("header", [f"Bearer {TEXT}", f"Bearer {TEXT}x", "Bearer il_", "Basic known", "known", None])
+async def test_tokens_of_ours_and_what_is_none_never_come_near_the_issuer(header: str | None) -> None:
+    made, issuer = with_issuer()
+
+    assert await made.admit(header) == made.identify(header)
+    assert issuer.asked == []
+
+
+def test_whoever_came_with_a_token_of_the_issuer_is_never_taken_for_somebody_else_later() -> None:
+    made, _ = with_issuer()
+    gone = made.again(GONE.as_caller())
+    without = callers().again(ALICE.as_caller())
+
+    assert made.again(ALICE.as_caller()) is ALICE
+    assert isinstance(gone, Reason)
+    assert gone.text == "The token that this call came with has expired, or is not known any more."
+    assert isinstance(without, Reason)
+
+
+def test_a_person_is_whom_the_issuer_calls_one() -> None:
+    made, _ = with_issuer()
+
+    assert [made.is_person(each) for each in (ALICE, ROBOT, GONE)] == [True, False, False]
+    assert [made.is_person(each.as_caller()) for each in (ALICE, ROBOT)] == [True, False]
+    assert not made.is_person(Principal("jwt:alice", "human", frozenset()))
+    assert not callers().is_person(ALICE)
+    assert not made.is_vouched(Principal("operator", "human", frozenset(), None, Scope(), "0" * 12))
+
+
+def test_whether_an_approver_of_the_issuer_may_still_answer_is_for_the_issuer_to_say() -> None:
+    made, _ = with_issuer()
+
+    assert [made.may_still_answer(name) for name in ("jwt:alice", "jwt:robot")] == [True, False]
+    assert not callers().may_still_answer("jwt:alice")
+
+
+async def test_without_an_issuer_nobody_is_admitted_who_is_not_identified() -> None:
+    found = await callers().admit("Bearer new")
+
+    assert isinstance(found, Reason)
+    assert found.text == "The token is not valid."
+
+
 def test_two_tokens_are_never_the_same() -> None:
     made = {mint("ci", "agent", ["agent"], 0, None)[1] for _ in range(100)}
 

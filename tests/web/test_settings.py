@@ -1,5 +1,8 @@
 """The settings in force."""
 
+from interlock.receive.issuer import Issuer
+from interlock.receive.jwt import Terms
+from tests.receive.issuing import AUDIENCE, ISSUER, Signer, key_server
 from tests.web.office import Office
 
 
@@ -7,4 +10,16 @@ async def test_settings_are_shown_and_secrets_in_them_are_not(bare: Office) -> N
     assert await bare.get("/settings", "auditor") == {
         "posture": "guarded",
         "webhook": {"secret": "[redacted text of 14 characters]"},
+        "identity": None,
     }
+
+
+async def test_how_the_issuer_is_doing_is_shown_with_the_settings(bare: Office) -> None:
+    signer = Signer()
+    async with key_server(signer) as server:
+        bare.parts.issuer = issuer = Issuer(bare.clock)
+        issuer.trust(Terms(ISSUER, AUDIENCE, server.url))
+        async with issuer.running():
+            found = (await bare.get("/settings", "auditor"))["identity"]
+
+    assert found == {"issuer": ISSUER, "audience": AUDIENCE, "keys": 1, "problem": None}

@@ -8,11 +8,15 @@ import httpx2
 import pytest
 
 from interlock.core.model import Caller, OperationType, Scope
-from interlock.receive.identify import Principal, mint
+from interlock.receive.identify import Callers, Principal, mint
+from interlock.receive.issuer import Issuer
+from interlock.receive.jwt import Terms
 from interlock.record import token_change
 from interlock.store.protocol import ActivityFilter, ActivityType
+from interlock.web.routes import rest_app
 from interlock.web.times import iso
-from tests.web.office import HOUR, NOW, Office
+from tests.receive.issuing import AUDIENCE, ISSUER, Signer, key_server, usual
+from tests.web.office import HOST, HOUR, NOW, Office
 
 
 async def create(running: Office, **body: Any) -> httpx2.Response:
@@ -283,3 +287,23 @@ async def test_each_change_is_on_record_with_who_did_it_and_no_secret(bare: Offi
     limits = {"scope": {"minted_by": "the-admin", "owner": "the-admin"}, "expires_at": None}
     assert await changes(bare) == [{"change": what, **told, **limits} for what in ("revoked", "created")]
     assert issued["token"].rpartition("_")[2] not in (await bare.ask("GET", "/activity")).text
+
+
+async def test_what_a_person_of_the_issuer_mints_is_minted_by_a_person(bare: Office) -> None:
+    signer = Signer()
+    async with key_server(signer) as server:
+        issuer = Issuer(bare.clock)
+        issuer.trust(Terms(ISSUER, AUDIENCE, server.url))
+        callers = bare.parts.callers = Callers(bare.clock, allow_local=True, outside=issuer)
+        http = httpx2.AsyncClient(transport=httpx2.ASGITransport(app=rest_app(bare.parts)), base_url=f"http://{HOST}")
+        async with issuer.running(), http:
+            for kind in ("human", "agent"):
+                claims = usual(sub=f"the-{kind}", interlock_roles=["admin"], interlock_kind=kind)
+                headers = {"Authorization": f"Bearer {signer.token(claims)}"}
+                body = {"name": f"of-{kind}", "roles": ["approver"]}
+                answer = await http.post("/api/v1/tokens", json=body, headers=headers)
+                assert (answer.status_code, answer.json()["minted_by"]) == (201, f"jwt:the-{kind}")
+
+    lineage = callers.lineage
+    assert [lineage.is_person(name) for name in ("of-human", "of-agent")] == [True, False]
+    assert [lineage.are_kin(f"of-{kind}", f"jwt:the-{kind}") for kind in ("human", "agent")] == [False, True]

@@ -1,4 +1,4 @@
-"""What `interlock doctor` asks the gateway: how its servers, tools, tokens and notices are.
+"""What `interlock doctor` asks the gateway: how its servers, tools, tokens, notices and the issuer of others are.
 
 A gateway that runs is asked as it is; if none runs, one is started for the occasion, with its servers.
 """
@@ -15,7 +15,7 @@ SOON = 7 * 86_400_000_000
 """A token that expires within this time is about to."""
 _SHOWN = 5
 _OPERATOR = "operator"
-_LIVE = ("servers", "tools", "tokens", "notices")
+_LIVE = ("servers", "tools", "tokens", "issuer", "notices")
 
 
 async def live_checks(api: Api, now: int) -> list[Check]:
@@ -24,7 +24,14 @@ async def live_checks(api: Api, now: int) -> list[Check]:
     tools = (await api.get("tools"))["items"]
     tokens = (await api.get("tokens"))["items"]
     notices = await api.get("notices")
-    return [servers_check(servers), tools_check(tools), tokens_check(tokens, now), notices_check(notices)]
+    issuer = (await api.get("settings"))["identity"]
+    return [
+        servers_check(servers),
+        tools_check(tools),
+        tokens_check(tokens, now),
+        issuer_check(issuer),
+        notices_check(notices),
+    ]
 
 
 def unchecked(why: str) -> list[Check]:
@@ -102,6 +109,19 @@ def tokens_check(tokens: Sequence[Mapping[str, Any]], now: int) -> Check:
 
 def _is_admin_for_ever(token: Mapping[str, Any]) -> bool:
     return "admin" in token["roles"] and token["expires_at"] is None and token["name"] != _OPERATOR
+
+
+def issuer_check(issuer: Mapping[str, Any] | None) -> Check:
+    """Whether the keys with which tokens of the issuer are checked can be fetched."""
+    if issuer is None:
+        return Check("issuer", OK, "None is named; only tokens of this gateway are accepted.")
+    if issuer["problem"] is None:
+        return Check("issuer", OK, f"{counted(issuer['keys'], 'key')} of {issuer['issuer']} known.")
+    told = f"The keys of {issuer['issuer']} cannot be fetched: {issuer['problem']}."
+    fix = "Correct identity.jwt.jwks_url, or see that it can be reached from here. It is tried again by itself."
+    if issuer["keys"]:
+        return Check("issuer", WARN, f"{told} Those that were fetched before are still used.", fix)
+    return Check("issuer", FAIL, f"{told} None of its tokens is accepted.", fix)
 
 
 def notices_check(notices: Mapping[str, Any]) -> Check:

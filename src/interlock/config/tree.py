@@ -128,6 +128,14 @@ def _check_url(value: str) -> str:
     return value
 
 
+def _check_keys_url(value: str) -> str:
+    """Keys are believed, so nobody on the way may exchange them."""
+    parts = urlsplit(_check_url(value))
+    if parts.scheme != "https" and parts.hostname not in ("127.0.0.1", "localhost", "::1"):
+        raise ValueError("must begin with https://; http:// is only for this machine itself")
+    return value
+
+
 def _check_rule_id(value: str) -> str:
     # A colon is kept for the grounds that are no rules, such as posture:guarded.
     if not _RULE_ID.fullmatch(value):
@@ -146,6 +154,8 @@ _SIZE_SCHEMA: dict[str, Any] = {
 _WAIT_SCHEMA: dict[str, Any] = {
     "anyOf": [{"type": "integer", "minimum": 1}, {"type": "string", "pattern": "^0*[1-9][0-9]*(ms|s|m|h|d)?$"}]
 }
+
+_KEYS_URL = r"^(https://[^/ ]+|http://(127\.0\.0\.1|localhost|\[::1\])(:[0-9]+)?(/|$))"
 
 Duration: TypeAlias = Annotated[timedelta, BeforeValidator(parse_duration), WithJsonSchema(_DURATION_SCHEMA)]
 Wait: TypeAlias = Annotated[
@@ -170,6 +180,9 @@ Text: TypeAlias = Annotated[StrictStr, Field(min_length=1)]
 Referring: TypeAlias = Annotated[StrictStr, AfterValidator(_check_references)]
 Url: TypeAlias = Annotated[
     StrictStr, AfterValidator(_check_url), WithJsonSchema({"type": "string", "pattern": "^https?://[^/ ]+"})
+]
+KeysUrl: TypeAlias = Annotated[
+    StrictStr, AfterValidator(_check_keys_url), WithJsonSchema({"type": "string", "pattern": _KEYS_URL})
 ]
 Store: TypeAlias = Annotated[
     StrictStr,
@@ -295,7 +308,7 @@ class RouteRule(_Section):
 class Jwt(_Section):
     issuer: Text
     audience: Text
-    jwks_url: Url
+    jwks_url: KeysUrl
 
 
 class Identity(_Section):

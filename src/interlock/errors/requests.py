@@ -65,6 +65,55 @@ BAD_PARAMS = Message(
     "Send the params that the protocol has for {method}.",
 )
 
+# Tokens of an issuer --------------------------------------------------------------------------------------------
+JWT_UNREADABLE = Message(
+    Code.UNAUTHENTICATED,
+    "The token is neither one of this gateway nor a JWT that can be read.",
+    "Send a token of the issuer as it is, or one that `interlock token create` made.",
+)
+JWT_ALGORITHM = Message(
+    Code.UNAUTHENTICATED,
+    "The token is not signed in a way that is accepted here.",
+    "Let the issuer sign with one of {algorithms}.",
+)
+JWT_NO_KEYS = Message(
+    Code.UNAUTHENTICATED,
+    "The token cannot be checked, because the keys of its issuer cannot be fetched now.",
+    "Try again in a moment; `interlock doctor` tells the operator what is wrong.",
+)
+JWT_SIGNATURE = Message(
+    Code.UNAUTHENTICATED,
+    "The token is not signed with a key of the issuer.",
+    "Get a new token from the issuer that `identity.jwt` names.",
+)
+JWT_FOR_OTHERS = Message(
+    Code.UNAUTHENTICATED,
+    "The token is of another issuer or for another audience.",
+    "Get one from the issuer, and for the audience, that `identity.jwt` names.",
+)
+JWT_EXPIRED = Message(Code.UNAUTHENTICATED, "The token has expired.", "Get a new one from the issuer.")
+JWT_TOO_EARLY = Message(
+    Code.UNAUTHENTICATED,
+    "The token is not valid yet.",
+    "Wait until it is; if it should be, set the clocks of the issuer and of this machine.",
+)
+JWT_AGAIN = Message(
+    Code.UNAUTHENTICATED,
+    "The token that this call came with has expired, or is not known any more.",
+    "Get a new one from the issuer and bring the same call again.",
+)
+JWT_CLAIM = Message(
+    Code.UNAUTHENTICATED,
+    "The claim {claim} of the token is missing or not understood.",
+    "Let the issuer set it right; what is not understood is never taken for no limit.",
+)
+JWT_NO_ROLE = Message(
+    Code.FORBIDDEN,
+    "The token gives no role here.",
+    "Let the issuer put agent, approver, auditor or admin into interlock_roles, or interlock:agent and the like into "
+    "scope.",
+)
+
 # REST -----------------------------------------------------------------------------------------------------------
 REST_NEEDS_TOKEN = Message(
     Code.UNAUTHENTICATED,

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 from starlette.types import Receive, Scope, Send
 
 from interlock.alarms import Alarms
+from interlock.errors import ANSWERS, Code, Reason
 from interlock.receive.exchange import send_json
 
 READ_SECONDS = 30.0
@@ -24,6 +25,11 @@ class Refused(Exception):
         super().__init__(why)
         self.status = status
         self.why = why
+
+
+def nobody(reason: Reason) -> Refused:
+    """The refusal of a request that nobody we know is behind, or nobody who may do anything."""
+    return Refused(ANSWERS[reason.code or Code.UNAUTHENTICATED].http, f"{reason.text} {reason.fix}")
 
 
 def headers_of(scope: Scope) -> dict[str, str]:

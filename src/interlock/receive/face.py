@@ -30,7 +30,7 @@ from interlock.kept import Origin
 from interlock.receive import replies
 from interlock.receive.decode import Message, Notice, Request, Response, Undecodable, decode_message
 from interlock.receive.earshot import Hearer, Opening, Voice
-from interlock.receive.edge import Edge, Refused, send_refusal
+from interlock.receive.edge import Edge, Refused, nobody, send_refusal
 from interlock.receive.exchange import HttpExchange, send_accepted, send_json
 from interlock.receive.identify import Callers, Principal
 from interlock.receive.lane import Lane
@@ -110,7 +110,9 @@ class Face:
         headers = self._edge.check(scope)
         principal = self._callers.identify(headers.get("authorization"))
         if isinstance(principal, Reason):
-            raise Refused(401, f"{principal.text} {principal.fix}")
+            principal = await self._callers.admit(headers.get("authorization"))
+        if isinstance(principal, Reason):
+            raise nobody(principal)
         if not principal.roles & _ADMITTED:
             raise Refused(403, "This token is neither one of an agent nor one of an approver.")
         principal = self.workspaces.place(principal, headers, self._callers)

@@ -1,6 +1,7 @@
 """Who is calling, as we identified it: by a token that we issued, and by nothing a caller says about itself.
 
-A token is `il_<id>_<secret>`; only the hash of the secret is kept. Without a token a caller on this machine is the one
+A token is `il_<id>_<secret>`; only the hash of the secret is kept. Where the configuration names an issuer, its tokens
+are a second way in; ours never come near it. Without a token a caller on this machine is the one
 principal `local`, which may call tools and nothing else; from anywhere else a token is needed on every route. A token
 whose scope we cannot read is nobody's: a limit that is not understood must not become no limit.
 """
@@ -12,13 +13,14 @@ import re
 import secrets
 from collections.abc import Iterable
 from dataclasses import dataclass, field, fields
+from typing import Protocol
 
 import msgspec
 
 from interlock import errors
 from interlock.clock import Clock
 from interlock.core.globs import compile_glob
-from interlock.core.lineage import Lineage, Minted
+from interlock.core.lineage import HUMAN, Lineage, Minted
 from interlock.core.model import Caller, JsonObject, Micros, OperationType, Scope
 from interlock.errors import Reason
 from interlock.store.protocol import Token
@@ -32,12 +34,19 @@ RESERVED_NAMES = frozenset({LOCAL, OPERATOR, OPERATOR_AGENT})
 NAME = r"[a-z0-9][a-z0-9._-]{0,63}"
 ROLES = ("agent", "approver", "auditor", "admin")
 KINDS = ("human", "agent", "service")
+OURS = "il_"
+"""What every token of this gateway begins with."""
+ELSEWHERE = "jwt:"
+"""What the names and token ids of the issuer's principals begin with here; ours have no colon."""
 _TOKEN = re.compile(r"il_([0-9a-f]{12})_([A-Za-z0-9_-]{43})")
 
 
 @dataclass(frozen=True, slots=True)
 class Principal:
-    """Somebody we know: a name, what kind of somebody, and what it may do. `workspace` is that of its token, if any."""
+    """Somebody we know: a name, what kind of somebody, and what it may do.
+
+    `workspace` is that of its token, if any; `owner` is who answers for it.
+    """
 
     name: str
     kind: str
@@ -143,6 +152,26 @@ class _Known:
     principal: Principal
 
 
+class Outside(Protocol):
+    """Somebody else whose tokens are accepted: an issuer."""
+
+    def known(self, text: str) -> Principal | None:
+        """Who is behind a token that was looked at before, as long as that holds."""
+        ...
+
+    async def admit(self, text: str) -> Principal | Reason:
+        """Who is behind a token; it may take a while to find out."""
+        ...
+
+    def again(self, token_id: str) -> Principal | None:
+        """Who came with the token of this id, as long as that holds."""
+        ...
+
+    def may_still_answer(self, name: str) -> bool:
+        """Whether a principal has a token that lets it answer, as far as is known."""
+        ...
+
+
 _LOCAL = Principal(LOCAL, "agent", frozenset({"agent"}))
 _NOBODY = _hash("")
 
@@ -160,10 +189,11 @@ def _is_over(token: Token, now: Micros) -> bool:
 class Callers:
     """The tokens that are valid, by id. Whoever changes tokens holds `changes`, so that no two decide at once."""
 
-    def __init__(self, clock: Clock, *, allow_local: bool) -> None:
+    def __init__(self, clock: Clock, *, allow_local: bool, outside: Outside | None = None) -> None:
         self.changes = asyncio.Lock()
         self._clock = clock
         self._allow_local = allow_local
+        self._outside = outside
         self._known: dict[str, _Known] = {}
         self._minted: dict[str, Minted] = {}
         self._lineage: Lineage | None = None
@@ -205,11 +235,18 @@ class Callers:
         return sorted({LOCAL, OPERATOR_AGENT, *(each.principal for each in self._minted.values())})
 
     def is_person(self, principal: Principal | Caller) -> bool:
-        """Whether somebody is a person by the word of persons."""
-        return self.lineage.is_person(principal.name)
+        """Whether somebody is a person by the word of persons, or of the issuer."""
+        return self.is_vouched(principal) or self.lineage.is_person(principal.name)
+
+    def is_vouched(self, principal: Principal | Caller) -> bool:
+        """Whether the issuer says that this is a person."""
+        found = self._from_outside(principal.token)
+        return found is not None and found.kind == HUMAN
 
     def may_still_answer(self, name: str) -> bool:
         """Whether a principal that gave its word has a token that lets it do so still."""
+        if name.startswith(ELSEWHERE):
+            return self._outside is not None and self._outside.may_still_answer(name)
         now = self._clock.now()
         return any(
             each.principal.name == name and "approver" in each.principal.roles and not _is_over(each.token, now)
@@ -222,6 +259,8 @@ class Callers:
         """Who a caller is by now; a reason when it is nobody any more."""
         if caller.token is None:
             return self.identify(None)
+        if caller.token.startswith(ELSEWHERE):
+            return self._from_outside(caller.token) or errors.JWT_AGAIN()
         known = self._known.get(caller.token)
         if known is None:
             return errors.UNAUTHENTICATED(problem="The token was revoked.")
@@ -229,16 +268,33 @@ class Callers:
             return errors.UNAUTHENTICATED(problem="The token has expired.")
         return known.principal
 
+    def _from_outside(self, token_id: str | None) -> Principal | None:
+        if self._outside is None or token_id is None or not token_id.startswith(ELSEWHERE):
+            return None
+        return self._outside.again(token_id)
+
+    # Requests ---------------------------------------------------------------------------------------------------
+
+    async def admit(self, authorization: str | None) -> Principal | Reason:
+        """As `identify`, but a token of the issuer that is not known yet is looked at, which may take a while."""
+        found = self.identify(authorization)
+        text = _bearer(authorization or "")
+        if isinstance(found, Principal) or self._outside is None or text is None or text.startswith(OURS):
+            return found
+        return await self._outside.admit(text)
+
     def identify(self, authorization: str | None) -> Principal | Reason:
-        """The principal behind an Authorization header, or why there is none."""
+        """The principal behind an Authorization header, or why there is none; see `admit`. It never waits."""
         if authorization is None:
             if self._allow_local:
                 return _LOCAL
             return errors.UNAUTHENTICATED(problem="A token is needed here.")
-        scheme, _, credential = authorization.partition(" ")
-        if scheme.lower() != "bearer":
+        text = _bearer(authorization)
+        if text is None:
             return errors.UNAUTHENTICATED(problem="The Authorization header must be a bearer token.")
-        return self._by_token(credential.strip())
+        if self._outside is not None and not text.startswith(OURS):
+            return self._outside.known(text) or errors.UNAUTHENTICATED(problem="The token is not valid.")
+        return self._by_token(text)
 
     def _by_token(self, text: str) -> Principal | Reason:
         """The same steps for every text, so that the time tells nothing of what was wrong with it."""
@@ -251,3 +307,9 @@ class Callers:
         if _is_over(known.token, self._clock.now()):
             return errors.UNAUTHENTICATED(problem="The token has expired.")
         return known.principal
+
+
+def _bearer(authorization: str) -> str | None:
+    """The token in an Authorization header; None when that holds something else."""
+    scheme, _, credential = authorization.partition(" ")
+    return credential.strip() if scheme.lower() == "bearer" else None

@@ -55,9 +55,11 @@ class Workspaces:
         if principal.workspace is None:
             where = self.default if caller.folder is None else self.of_folder(caller.folder) or self.default
             principal = replace(principal, workspace=where, folder=caller.folder)
-        if principal.name != caller.name:  # an operator's call is one of the operator's agent
-            return structs.replace(caller, workspace=self.default)
-        return principal.as_caller()
+        if principal.name != caller.name:  # the call of a person is one of the operator's agent
+            return structs.replace(caller, workspace=principal.workspace, scope=principal.scope)
+        # An admin may try tools without being an agent.
+        may_call = not principal.roles.isdisjoint(("agent", "admin")) and caller.may_call
+        return structs.replace(principal.as_caller(), may_call=may_call)
 
     def _in_folder(self, principal: Principal, folder: str) -> Principal:
         return replace(principal, workspace=self.of_folder(folder) or self.default, folder=folder)

@@ -24,7 +24,7 @@ def refusal_of(principal: Principal, allowed: frozenset[str]) -> Reason | None:
     return errors.FORBIDDEN(role=" or ".join(sorted(allowed)))
 
 
-def may_still_read(callers: Callers, authorization: str | None) -> bool:
+async def may_still_read(callers: Callers, authorization: str | None) -> bool:
     """Whether a credential that was let in still is: a long answer may outlive it."""
-    principal = callers.identify(authorization)
+    principal = await callers.admit(authorization)
     return not isinstance(principal, Reason) and refusal_of(principal, READERS) is None

@@ -88,9 +88,10 @@ async def call_tool(server: str, tool: str, wanted: WantedCall, request: Request
 def _caller(who: Principal, here: Parts) -> Caller:
     """A person calls as the agent of the operator, and answers for it. Whoever is no person calls as itself, so that it
     cannot ask under one name and answer under another."""
+    workspace = who.workspace or here.workspaces.default
     if here.callers.is_person(who):
-        return Caller(OPERATOR_AGENT, here.workspaces.default, token=who.token, owner=who.name)
-    return replace(who.as_caller(), workspace=who.workspace or here.workspaces.default, may_call=True)
+        return Caller(OPERATOR_AGENT, workspace, who.scope, who.token, who.name)
+    return replace(who.as_caller(), workspace=workspace, may_call=True)
 
 
 def _call(server: str, tool: str, wanted: WantedCall, here: Parts, who: Principal) -> Call:

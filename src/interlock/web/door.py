@@ -39,7 +39,7 @@ class Door:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         authorization = headers_of(scope).get("authorization")
         # Without a token a caller on this machine is `local`, who may call tools and nothing else.
-        principal = errors.REST_NEEDS_TOKEN() if authorization is None else self._callers.identify(authorization)
+        principal = errors.REST_NEEDS_TOKEN() if authorization is None else await self._callers.admit(authorization)
         closed = _with_headers(send)
         if isinstance(principal, Reason):
             await problem_answer(principal, headers=_CHALLENGE)(scope, receive, closed)

@@ -89,7 +89,7 @@ class EventStream(Response):
 
     media_type = EVENT_STREAM
 
-    def __init__(self, here: Parts, reader: Reader, may_read: Callable[[], bool]) -> None:
+    def __init__(self, here: Parts, reader: Reader, may_read: Callable[[], Awaitable[bool]]) -> None:
         super().__init__()
         del self.headers["content-length"]
         self._here = here
@@ -125,12 +125,12 @@ class EventStream(Response):
     async def _tell_all(self, say: Callable[[bytes], Awaitable[None]]) -> None:
         await say(_OPENING)
         async for event in self._beginning():
-            if self._reader.over or not self._may_read():
+            if self._reader.over or not await self._may_read():
                 return
             await say(event.text)
         while not self._reader.over:
             event = await self._reader.next(HEARTBEAT_SECONDS)
-            if self._reader.over or not self._may_read():
+            if self._reader.over or not await self._may_read():
                 return
             await say(_STILL_HERE if event is None else event.text)
 

@@ -10,7 +10,7 @@ said by agents and servers.
 
 import csv
 import io
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import fields, replace
 from typing import Annotated, Literal
 
@@ -54,7 +54,12 @@ class Export(Response):
     """An answer that is made while it is read."""
 
     def __init__(
-        self, store: Store, wanted: ActivityFilter, first: ActivityPage, form: str, may_read: Callable[[], bool]
+        self,
+        store: Store,
+        wanted: ActivityFilter,
+        first: ActivityPage,
+        form: str,
+        may_read: Callable[[], Awaitable[bool]],
     ) -> None:
         super().__init__(media_type=JSON_LINES if form == "jsonl" else CSV)
         del self.headers["content-length"]
@@ -76,7 +81,7 @@ class Export(Response):
                 if self._as_lines:
                     await _say(send, _broken())
                 return  # without an end: whoever reads knows that it is not whole
-            if not self._may_read():
+            if not await self._may_read():
                 return
             await _say(send, self._text())
         await send({"type": "http.response.body", "more_body": False})

@@ -20,6 +20,7 @@ from interlock.core.roster import Roster
 from interlock.pipeline import Pipeline
 from interlock.receive.edge import Edge
 from interlock.receive.identify import Callers, Principal
+from interlock.receive.issuer import Issuer
 from interlock.receive.workspaces import Workspaces
 from interlock.store.protocol import Store
 from interlock.web.feed import Feed
@@ -55,6 +56,8 @@ class Parts:
     """Who is told of approvals, and what became of that."""
     hidden: Collection[str] = ()
     """The values behind references, which are shown to nobody, whoever repeats them. There may come to be more."""
+    issuer: Issuer | None = None
+    """Whose tokens are a second way in."""
 
 
 def parts_of(request: Request) -> Parts:

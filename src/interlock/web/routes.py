@@ -210,7 +210,7 @@ def _described(document: Mapping[str, Any]) -> dict[str, Any]:
     components = document["components"]
     problem = TypeAdapter(Problem).json_schema(ref_template="#/components/schemas/{model}")
     schemas = {**components["schemas"], **problem.pop("$defs"), "Problem": problem}
-    schemes = {"token": {"type": "http", "scheme": "bearer", "bearerFormat": "il_<id>_<secret>"}}
+    schemes = {"token": {"type": "http", "scheme": "bearer", "bearerFormat": "il_<id>_<secret>, or a JWT"}}
     return {
         **document,
         "components": {**components, "schemas": schemas, "securitySchemes": schemes},

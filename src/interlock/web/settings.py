@@ -1,5 +1,7 @@
 """The settings that are in force, to look at. Secrets are hidden here too, whoever put the settings together."""
 
+from dataclasses import asdict
+
 from fastapi import Response
 
 from interlock.core.redact import redact
@@ -8,5 +10,6 @@ from interlock.web.parts import Here
 
 
 async def get_settings(here: Here) -> Response:
-    """Show the settings that are in force."""
-    return json_answer(redact(here.settings))
+    """Show the settings that are in force, and whether the keys of the issuer, if one is named, can be fetched."""
+    standing = None if here.issuer is None else await here.issuer.standing()
+    return json_answer(redact({**here.settings, "identity": None if standing is None else asdict(standing)}))

@@ -110,7 +110,9 @@ async def create_token(wanted: WantedToken, here: Here, who: Who) -> Response:
         expires_at = _expiry(wanted, now)
         roles = [role for role in ROLES if role in wanted.roles]
         kind = wanted.kind or default_kind(roles)
-        token, text = mint(wanted.name, kind, roles, now, expires_at, _scope(wanted, who.name))
+        token, text = mint(
+            wanted.name, kind, roles, now, expires_at, _scope(wanted, who.name, by_person=here.callers.is_vouched(who))
+        )
         await here.store.add_token(token, token_change(token, "created", who.name, now))
         here.callers.add(token)
     return json_answer({**asdict(_shown(token)), "token": text}, 201)
@@ -178,7 +180,7 @@ def _expiry(wanted: WantedToken, now: Micros) -> Micros | None:
     return at
 
 
-def _scope(wanted: WantedToken, by: str) -> TokenScope:
+def _scope(wanted: WantedToken, by: str, *, by_person: bool) -> TokenScope:
     return TokenScope(
         owner=wanted.owner or by,
         minted_by=by,
@@ -187,6 +189,7 @@ def _scope(wanted: WantedToken, by: str) -> TokenScope:
         tools=None if wanted.tools is None else tuple(wanted.tools),
         ceiling=None if wanted.ceiling is None else OperationType(wanted.ceiling),
         label=wanted.label,
+        minted_by_person=by_person,
     )
 
 
