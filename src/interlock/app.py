@@ -334,7 +334,7 @@ async def _assemble(
     room = room_in(store, clock, recorder.known_secrets)
     await room.load()
     room.approvers.use_within = policy.patience.use_within
-    pipeline = Pipeline(fleet, recorder, clock, policy, SecondKey(room.desk, recorder), room.freezer)
+    pipeline = Pipeline(fleet, recorder, clock, policy, SecondKey(room.desk, recorder, fleet.awake), room.freezer)
     catalog = Catalog(Expose(settings.expose), settings.namespacing)
     turns = Turns(pipeline, Parking(Seal(clock)))
     issuer = Issuer(clock)

@@ -21,14 +21,14 @@ from interlock.approve.desk import Approved, Desk, Held, Progress
 from interlock.core.approvals import withheld
 from interlock.core.decide import Facts, decide, grant_key, standing_ground
 from interlock.core.grants import Grant, changed
-from interlock.core.lifecycle import CALL, CallState
+from interlock.core.lifecycle import CALL, CallEvent, CallState
 from interlock.core.model import Allow, Call, Deny, Hold, Json, Micros, Verdict
 from interlock.core.policy import Policy
 from interlock.core.questions import Question
 from interlock.core.times import iso
 from interlock.core.toolbook import ListedTool
 from interlock.errors import Reason
-from interlock.forward.link import Answer, Asker, Listener, Notification
+from interlock.forward.link import Answer, Asker, LinkDown, Listener, Notification
 from interlock.kept import MAX_CONTENT, Unapproved
 from interlock.record import GrantSpent, Recorder
 from interlock.sent import Reply, Way
@@ -56,9 +56,11 @@ RECORDED = "interlock/recorded"
 class SecondKey:
     """Takes calls to the desk, and lets those pass that have a grant."""
 
-    def __init__(self, desk: Desk, recorder: Recorder) -> None:
+    def __init__(self, desk: Desk, recorder: Recorder, awake: Callable[[str], Awaitable[None]]) -> None:
+        """`awake` returns when a server could be called, and raises LinkDown when it cannot."""
         self._desk = desk
         self._recorder = recorder
+        self._awake = awake
         self._runs: dict[str, asyncio.Future[Reply | None]] = {}
         """The calls that run by an approval now, for those who wait for the same one."""
 
@@ -70,6 +72,11 @@ class SecondKey:
         self, call: Call, found: ListedTool, verdict: Hold | Allow, way: Way, policy: Policy
     ) -> Approved | Unapproved:
         """Wait until somebody answers for a call, or it is told to come again."""
+        if isinstance(verdict, Hold) and verdict.attach_to is None:
+            try:
+                await self._awake(call.server)
+            except LinkDown as down:  # nobody is asked about a call that would come to nothing
+                return Unapproved(CallEvent.REFUSE, errors.UPSTREAM_DOWN(server=call.server, problem=down.why))
         reason = reason_asker(way.asker, wanted=policy.patience.elicit)
         workspace = policy.workspaces.get(call.caller.workspace or "")
         progress = progress_of(way.listener)

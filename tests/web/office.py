@@ -126,7 +126,7 @@ async def office(
         recorder.on_end = metrics.seen
         room = room_in(store, clock, recorder.known_secrets)
         policy = Policy(entry=GatewayEntry(posture))
-        pipeline = Pipeline(fleet, recorder, clock, policy, SecondKey(room.desk, recorder), room.freezer)
+        pipeline = Pipeline(fleet, recorder, clock, policy, SecondKey(room.desk, recorder, fleet.awake), room.freezer)
         edge = Edge([HOST], max_body=10_000)
         settings: dict[str, Json] = {"posture": "guarded", "webhook": {"secret": "hunter2hunter2"}}
         callers = Callers(clock, allow_local=True)

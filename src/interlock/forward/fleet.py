@@ -177,6 +177,13 @@ class Fleet:
             raise LinkDown("the gateway is about to stop", sent=False)
         return await instances.call(ask, listener, auth_scope, caller)
 
+    async def awake(self, server: str) -> None:
+        """Return when an upstream could be called now; one that is down is woken. Raises LinkDown."""
+        instances = self._servers.get(server)
+        if instances is None:
+            raise LinkDown("there is no such server", sent=False)
+        await instances.main.usable(asyncio.get_running_loop().time() + instances.spec.call_seconds)
+
     def may_ask(self, server: str) -> bool:
         """Whether this upstream may ask its callers something."""
         instances = self._servers.get(server)
