@@ -65,7 +65,7 @@ async def test_a_question_is_no_slow_refusal(tmp_path: Path) -> None:
         await held.approve((await held.one()).id)
         result = await calling
 
-    assert (text_of(result), held.sends()) == ("No such note.", 1)
+    assert (text_of(result), held.sends()) == ("There is no such note.", 1)
 
 
 # The same gate at every entry -----------------------------------------------------------------------------------
