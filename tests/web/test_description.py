@@ -1,0 +1,157 @@
+"""The description of REST against REST itself: whatever fits it, or does not, from whoever may not, is refused as told.
+
+Schemathesis makes the requests from the description that the gateway gives of itself. No answer is a fault of ours, and
+none has a status that the description of its route does not name. That every description also has a `default` is not
+enough here: it stands for requests that no client would make, and none of these is one.
+"""
+
+import asyncio
+import threading
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, Phase, given, settings
+
+from interlock.receive.identify import mint
+from tests.approving import held_config
+from tests.running import Running, serving
+
+EXAMPLES = 6
+"""Requests for each route and credential."""
+WHO = ("nobody", "a stranger", "an agent", "the wrong role")
+
+
+@dataclass
+class Door:
+    """A gateway, its description, and a credential for each who comes to it."""
+
+    url: str
+    document: dict[str, Any]
+    tokens: dict[str, str]
+
+    def headers(self, who: str, roles: list[str]) -> dict[str, str]:
+        if who == "nobody":
+            return {}
+        if who == "the wrong role":
+            who = "auditor" if "auditor" not in roles else "agent"
+        return {"Authorization": f"Bearer {self.tokens[who.removeprefix('an ').removeprefix('a ')]}"}
+
+
+@contextmanager
+def beside(folder: Path) -> Generator[Running]:
+    """A gateway in a thread of its own: schemathesis asks without waiting for anybody's loop."""
+    ready, over = threading.Event(), threading.Event()
+    found: list[Running] = []
+
+    async def run() -> None:
+        async with serving(folder, held_config(folder)) as running:
+            found.append(running)
+            ready.set()
+            await asyncio.get_running_loop().run_in_executor(None, over.wait)
+
+    thread = threading.Thread(target=asyncio.run, args=(run(),))
+    thread.start()
+    try:
+        assert ready.wait(60)
+        yield found[0]
+    finally:
+        over.set()
+        thread.join()
+
+
+@pytest.fixture(scope="module")
+def door(tmp_path_factory: pytest.TempPathFactory) -> Generator[Door]:
+    with beside(tmp_path_factory.mktemp("door")) as running:
+        url = f"http://{running.host}"
+        tokens = {"stranger": "il_000000000000_" + "x" * 43, "operator": running.folder.credential() or ""}
+        for role in ("agent", "auditor"):
+            token, tokens[role] = mint(role, "agent", [role], 0, None)
+            running.gateway.callers.add(token)
+        headers = {"Authorization": f"Bearer {tokens['operator']}"}
+        document = httpx2.get(f"{url}/api/v1/openapi.json", headers=headers).json()
+        yield Door(url, document, tokens)
+
+
+def routes() -> list[tuple[str, str]]:
+    from interlock.web import PREFIX
+    from interlock.web.routes import ROUTES
+
+    plain = [(each.method, PREFIX + each.path.replace(":anything", "")) for each in ROUTES]
+    return sorted(plain)
+
+
+@pytest.mark.parametrize("who", WHO)
+@pytest.mark.parametrize(("method", "path"), routes())
+def test_who_may_not_is_refused_as_the_description_says(door: Door, method: str, path: str, who: str) -> None:
+    operation = schemathesis.openapi.from_dict(door.document)[path][method]
+    described = door.document["paths"][path][method.lower()]
+    headers = door.headers(who, described["x-roles"])
+    named = {int(status) for status in described["responses"] if status != "default"}
+
+    @settings(
+        max_examples=EXAMPLES,
+        deadline=None,
+        database=None,
+        derandomize=True,
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(case=operation.as_strategy())
+    def ask(case: schemathesis.Case) -> None:
+        answer = case.call(base_url=door.url, headers=headers)
+
+        assert answer.status_code in named, (case.as_curl_command(), answer.text)
+        assert answer.status_code in (401, 403), (case.as_curl_command(), answer.text)
+
+    ask()
+
+
+HARMLESS = [
+    ("GET", "/api/v1/approvals"),
+    ("GET", "/api/v1/approvals/{approval_id}"),
+    ("POST", "/api/v1/approvals/{approval_id}/approve"),
+    ("POST", "/api/v1/approvals/{approval_id}/deny"),
+    ("GET", "/api/v1/approvals/metrics"),
+    ("GET", "/api/v1/grants"),
+    ("DELETE", "/api/v1/grants/{grant_id}"),
+    ("GET", "/api/v1/freezes"),
+    ("POST", "/api/v1/freeze"),
+    ("POST", "/api/v1/thaw"),
+    ("GET", "/api/v1/activity"),
+    ("GET", "/api/v1/activity/{activity_id}"),
+    ("GET", "/api/v1/tools"),
+    ("GET", "/api/v1/servers"),
+    ("GET", "/api/v1/settings"),
+    ("GET", "/api/v1/tokens"),
+]
+
+
+@pytest.mark.parametrize(("method", "path"), HARMLESS)
+def test_who_may_is_answered_as_the_description_says(door: Door, method: str, path: str) -> None:
+    operation = schemathesis.openapi.from_dict(door.document)[path][method]
+    responses = door.document["paths"][path][method.lower()]["responses"]
+    named = {int(status) for status in responses if status != "default"}
+    headers = {"Authorization": f"Bearer {door.tokens['operator']}"}
+
+    @settings(
+        max_examples=3 * EXAMPLES,
+        deadline=None,
+        database=None,
+        derandomize=True,
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(case=operation.as_strategy())
+    def ask(case: schemathesis.Case) -> None:
+        answer = case.call(base_url=door.url, headers=headers)
+
+        assert answer.status_code in named, (case.as_curl_command(), answer.text)
+        case.validate_response(answer, checks=[schemathesis.checks.response_schema_conformance])
+
+    ask()
