@@ -88,6 +88,8 @@ class DeskTools:
         self._store = store
         self._is_person = is_person
         self._patience = patience
+        self.on_look: Callable[[], None] = lambda: None
+        """Told when an approver looks at what waits."""
         self._serves: Mapping[str, Callable[[JsonObject, Caller, Origin], Awaitable[dict[str, Any]]]] = {
             LIST: self._list,
             APPROVE: self._approve,
@@ -105,6 +107,7 @@ class DeskTools:
             return replies.refusal_result(errors.STORE_UNREACHABLE())
 
     async def _list(self, params: JsonObject, caller: Caller, origin: Origin) -> dict[str, Any]:
+        self.on_look()
         page = await self._store.list_approvals(
             ApprovalFilter(ApprovalState.PENDING, not_of=caller.name, limit=MAX_SHOWN)
         )
