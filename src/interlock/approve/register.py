@@ -204,7 +204,12 @@ class Register:
         body: dict[str, Json] = {"change": "grant revoked", "grant": grant.id, "scope": grant.scope.value, "by": by}
         why = Activity(new_id(now), now, ActivityType.APPROVAL, CallState.SUCCESS, body, caller=by)
         about = replace(why, server=grant.key.server, tool=grant.key.tool, approval_id=grant.approval)
-        return grant if await self._store.revoke_grant(grant_id, now, about) else None
+        try:
+            return grant if await self._store.revoke_grant(grant_id, now, about) else None
+        except StoreUnavailable:
+            # It was not revoked, and whoever wanted that must be able to try again. Without a store nobody uses it.
+            self.board.grant(grant)
+            raise
 
     # The record -------------------------------------------------------------------------------------------------
 
