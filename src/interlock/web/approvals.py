@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from interlock import errors
 from interlock.approve.approvers import Refused
-from interlock.core.approvals import SECOND, Approval, Approver, ApproverType, Wish
+from interlock.core.approvals import SECOND, Approval, Approver, ApproverType, Wish, shown_approval
 from interlock.core.grants import GrantScope
 from interlock.core.lifecycle import ApprovalState, CallState
 from interlock.core.model import Json
@@ -31,7 +31,6 @@ from interlock.web.answers import json_answer
 from interlock.web.parts import Here, Parts, Who
 from interlock.web.problems import Refusal, Winner
 from interlock.web.review import Overridden, overridden
-from interlock.web.shown import shown_approval
 
 MAX_PAGE = 500
 MAX_OFFSET = 2**53

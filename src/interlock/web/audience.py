@@ -4,7 +4,7 @@ A call that waits while nobody listens waits for its deadline: whoever runs the 
 not from an agent that got nowhere. Listening is who has an event stream open and may answer, whoever is told by
 notices, and an approver that looked or answered a short while ago.
 
-This module refuses to answer, to wait, and to let anything that goes wrong here reach the desk.
+This module refuses to answer and to wait: it is told of each change by the desk, which has no time for it.
 """
 
 import logging
@@ -12,10 +12,9 @@ import logging
 from interlock import errors
 from interlock.approve.notices import Notice, Notices
 from interlock.clock import Clock
-from interlock.core.approvals import Approval
+from interlock.core.approvals import Approval, shown_approval
 from interlock.core.model import Micros
 from interlock.web.feed import Feed, Topic
-from interlock.web.shown import shown_approval
 
 ATTENTIVE: Micros = 600_000_000
 """How long an approver that looked or answered counts as listening."""
@@ -54,7 +53,7 @@ class Audience:
         """Something became of an approval: called by the register once that is durable."""
         if change == _VOTED or approval.approver is not None:
             self.seen()
-        if change != _VOTED:
+        if change != _VOTED and self._notices.configured:
             at = approval.decided_at or approval.created_at
             self._notices.tell(Notice(f"{Topic.APPROVAL}.{change}", at, shown_approval(approval)))
         if change == "created" and not self.listening():
