@@ -33,7 +33,6 @@ from interlock.config.tree import AuthScope as Credentials
 from interlock.config.tree import HoldSection, Server
 from interlock.config.watch import Watch
 from interlock.core.decide import GatewayEntry
-from interlock.core.health import Health
 from interlock.core.intent import IntentPolicy
 from interlock.core.lifecycle import CallState
 from interlock.core.model import Json
@@ -41,7 +40,7 @@ from interlock.core.policy import Patience, Policy
 from interlock.core.rates import Limits
 from interlock.core.rules import RuleBook
 from interlock.core.safety import SafetyClass
-from interlock.errors import ConfigError, Reason
+from interlock.errors import ConfigError
 from interlock.forward.drift import Drift
 from interlock.forward.fleet import Fleet
 from interlock.forward.upstream import Scope as AuthScope
@@ -51,8 +50,7 @@ from interlock.receive.catalog import Catalog, Expose
 from interlock.receive.connection import Connection
 from interlock.receive.desk_tools import DeskTools
 from interlock.receive.earshot import Earshot
-from interlock.receive.edge import LOOPBACK, Edge, Refused, nobody, own_hosts, send_refusal
-from interlock.receive.exchange import send_json
+from interlock.receive.edge import LOOPBACK, Edge, Refused, own_hosts, send_refusal
 from interlock.receive.face import Face
 from interlock.receive.identify import OPERATOR, Callers, Principal, mint
 from interlock.receive.issuer import Issuer
@@ -70,10 +68,12 @@ from interlock.second_key import SecondKey
 from interlock.store.folder import DataFolder, Hold
 from interlock.store.protocol import Activity, Store, StoreUnavailable
 from interlock.store.sqlite import SqliteStore
-from interlock.web.access import READERS
+from interlock.web.audience import Audience
+from interlock.web.desk_metrics import DeskMetrics
 from interlock.web.feed import Feed
 from interlock.web.metrics import Metrics
 from interlock.web.parts import Parts
+from interlock.web.probes import answer_probe, is_probe
 from interlock.web.routes import rest_app
 
 SAMPLE = "sample"
@@ -332,6 +332,11 @@ async def _assemble(
     recorder.on_end = metrics.seen
     policy = policy_of(config)
     room = room_in(store, clock, recorder.known_secrets)
+    waits = DeskMetrics(room, clock)
+    metrics.also(waits)
+    notices = Notices(clock, partial(_keep_delivery, store), secrets=recorder.known_secrets)
+    audience = Audience(clock, feed, notices)
+    room.register.on_change += [waits.told, audience.told]
     await room.load()
     room.approvers.use_within = policy.patience.use_within
     pipeline = Pipeline(fleet, recorder, clock, policy, SecondKey(room.desk, recorder, fleet.awake), room.freezer)
@@ -341,6 +346,7 @@ async def _assemble(
     issuer.trust(terms_of(config))
     callers = Callers(clock, allow_local=settings.listen.host in LOOPBACK, outside=issuer)
     tools = DeskTools(room, store.approvals, callers.is_person, lambda: pipeline.policy.patience)
+    tools.on_look = audience.seen
     lane = Lane(pipeline, catalog, turns, tools)
     earshot = Earshot(tools=catalog.expose is not Expose.SEARCH)
     fleet.on_change, fleet.on_offer, fleet.on_updated = earshot.tools_changed, earshot.offer_changed, earshot.updated
@@ -350,7 +356,6 @@ async def _assemble(
     rest = Rest(lane, Passage(pipeline, catalog, earshot, turns), metrics.stray_call)
     face = Face(edge, callers, sessions, lane, rest, workspaces)
     pipeline.identify = lambda caller: face.workspaces.again(caller, callers)
-    notices = Notices(clock, partial(_keep_delivery, store), secrets=recorder.known_secrets)
     parts = Parts(
         store,
         pipeline,
@@ -366,6 +371,7 @@ async def _assemble(
         roster,
         room,
         notices,
+        audience,
         hidden,
         issuer,
     )
@@ -402,7 +408,6 @@ async def ensure_operator(store: Store, folder: DataFolder, callers: Callers, cl
 def asgi(gateway: Gateway) -> ASGIApp:
     """The whole HTTP face: agents under /mcp, people and scripts under /api/v1, and plain questions for probes."""
     rest = rest_app(gateway.parts)
-    plain = {"/livez": _livez, "/readyz": _readyz, "/metrics": _metrics}
 
     async def serve(scope: Scope, receive: Receive, send: Send) -> None:
         path: str = scope["path"]
@@ -413,9 +418,8 @@ def asgi(gateway: Gateway) -> ASGIApp:
             headers = gateway.edge.check(scope)
             if path.startswith("/api/v1/"):
                 await rest(scope, receive, send)
-            elif path in plain and scope["method"] in ("GET", "HEAD"):
-                await _let_in(gateway, path, headers)
-                await plain[path](gateway, send)
+            elif is_probe(scope):
+                await answer_probe(gateway.parts, scope, headers, send)
             else:
                 await send_refusal(send, Refused(404, "There is nothing here; agents connect to /mcp."))
         except Refused as refused:
@@ -462,32 +466,6 @@ async def listening(gateway: Gateway, listener: socket.socket, hold: Hold) -> As
             gateway.parts.feed.end()
             await gateway.parts.room.desk.close()
             await gateway.face.end_sessions()
-
-
-async def _let_in(gateway: Gateway, path: str, headers: dict[str, str]) -> None:
-    """Beyond loopback there is no route without a token, not even for probes; the figures are for readers only."""
-    found = await gateway.callers.admit(headers.get("authorization"))
-    if isinstance(found, Reason):
-        raise nobody(found)
-    if path == "/metrics" and not found.roles & READERS:
-        raise Refused(403, "The figures are for tokens with the role admin, auditor or approver.")
-
-
-async def _livez(gateway: Gateway, send: Send) -> None:
-    await send_json(send, 200, b'{"alive":true}')
-
-
-async def _readyz(gateway: Gateway, send: Send) -> None:
-    states = gateway.fleet.states()
-    ready = not states or any(each.health is Health.READY for each in states)
-    await send_json(send, 200 if ready else 503, b'{"ready":%s}' % (b"true" if ready else b"false"))
-
-
-async def _metrics(gateway: Gateway, send: Send) -> None:
-    body, kind = gateway.parts.metrics.text()
-    headers = [(b"content-type", kind.encode("latin-1")), (b"content-length", str(len(body)).encode())]
-    await send({"type": "http.response.start", "status": 200, "headers": headers})
-    await send({"type": "http.response.body", "body": body})
 
 
 async def settle_what_a_crash_left(store: Store) -> int:

@@ -42,6 +42,25 @@ async def test_a_list_shows_the_requests_of_others_with_times_that_can_be_read(h
     assert listed["items"][0]["decided_at"] is None
 
 
+async def test_an_approver_that_lists_what_waits_counts_as_listening(held: Counter) -> None:
+    parts, before = held.running.gateway.parts, held.running.gateway.parts.listening()
+    boss = await held.token("watcher", "agent", "approver")
+    async with held.client(token=boss) as client:
+        await client.call_tool(LIST, {})
+
+    assert (before, parts.listening()) == ([], ["an approver was here a short while ago"])
+
+
+async def test_a_list_shows_the_votes_that_are_there_as_rest_does(tmp_path: Path) -> None:
+    async with counter(tmp_path, f"{SHORT[:-1]}, approvals_needed: 2}}") as held:
+        approval_id = await pending(held)
+        await ask(held, APPROVE, approval_id=approval_id)
+        (shown,) = (await ask(held, LIST))["items"]
+
+    assert shown["votes"] == [{"approver": "boss", "at": shown["votes"][0]["at"], "scope": "once"}]
+    assert shown["votes"][0]["at"].endswith("Z")
+
+
 async def test_nobody_sees_its_own_requests_among_those_it_could_answer(held: Counter) -> None:
     both = await held.token("both", "agent", "approver")
     await pending(held, token=both)

@@ -158,6 +158,14 @@ def test_a_revoked_token_cannot_be_added() -> None:
     assert isinstance(made.identify(f"Bearer {TEXT}"), Reason)
 
 
+def test_everybody_who_could_ever_call_has_a_name_that_can_be_stopped() -> None:
+    gone, _ = mint("gone", "agent", ["agent"], 0, None)
+    known = callers()
+    known.add(replace(gone, revoked_at=5))
+
+    assert known.names() == ["ci", "gone", "local", "operator-agent"]
+
+
 def test_an_expired_token_is_nobody() -> None:
     clock = FakeClock(now=2_000)
     made = Callers(clock, allow_local=True)

@@ -32,6 +32,8 @@ from interlock.second_key import SecondKey
 from interlock.store.protocol import Activity, ActivityFilter, ActivityType
 from interlock.store.sqlite import SqliteStore
 from interlock.web import PREFIX
+from interlock.web.audience import Audience
+from interlock.web.desk_metrics import DeskMetrics
 from interlock.web.feed import Feed
 from interlock.web.metrics import Metrics
 from interlock.web.parts import Parts
@@ -125,6 +127,8 @@ async def office(
         recorder = Recorder(store, clock)
         recorder.on_end = metrics.seen
         room = room_in(store, clock, recorder.known_secrets)
+        waits = DeskMetrics(room, clock)
+        metrics.also(waits)
         policy = Policy(entry=GatewayEntry(posture))
         pipeline = Pipeline(fleet, recorder, clock, policy, SecondKey(room.desk, recorder, fleet.awake), room.freezer)
         edge = Edge([HOST], max_body=10_000)
@@ -137,6 +141,8 @@ async def office(
         drift = await reviewed(fleet, Drift(store, clock))
         room.approvers.lineage, room.register.board.may_still = lambda: callers.lineage, callers.may_still_answer
         notices = Notices(clock, lambda activity: store.write_soon([activity]))
+        audience = Audience(clock, feed, notices)
+        room.register.on_change += [waits.told, audience.told]
         parts = Parts(
             store,
             pipeline,
@@ -152,6 +158,7 @@ async def office(
             roster,
             room,
             notices,
+            audience,
         )
         app = rest_app(parts)
         transport = httpx2.ASGITransport(app=app)

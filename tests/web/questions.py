@@ -27,23 +27,23 @@ def question(number: int = 1, *, requester: str = "ci", terms: HoldTerms | None 
     at = NOW + number * 1_000_000
     key: dict[str, Any] = {"workspace": "ws-default", "safety_class": "subprocess"}
     key |= {name: columns.pop(name) for name in ("workspace", "safety_class") if name in columns}
+    tool = columns.pop("tool", "run_it")
     asked: dict[str, Any] = {
         "arguments": {"n": number},
         "justification": "why not",
         "reasons": [{"code": None, "text": "it is held"}],
     }
     asked |= columns.pop("asked", {})
+    times: dict[str, Any] = {"created_at": at, "expires_at": at + wanted.approval_timeout * 1_000_000}
     return Approval(
         id=f"ap_{number:04}",
-        key=GrantKey(requester, "up", "run_it", "f" * 64, f"{number:064x}", "r" * 64, **key),
-        tool_name="upper__run_it",
+        key=GrantKey(requester, "up", tool, "f" * 64, f"{number:064x}", "r" * 64, **key),
+        tool_name=f"upper__{tool}",
         rule_id="posture:guarded",
         terms=wanted,
-        created_at=at,
-        expires_at=at + wanted.approval_timeout * 1_000_000,
         gateway="gw_test",
         asked=asked,
-        **columns,
+        **(times | columns),
     )
 
 

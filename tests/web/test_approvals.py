@@ -8,6 +8,7 @@ import pytest
 
 from interlock.core.lifecycle import ApprovalEvent, ApprovalState
 from interlock.core.model import HoldTerms
+from interlock.core.safety import SafetyClass
 from interlock.store.protocol import ActivityFilter, ActivityType
 from interlock.web.times import iso
 from tests.web.office import NOW, Office
@@ -238,6 +239,55 @@ async def test_a_yes_can_be_bound_to_what_was_looked_at(bare: Office) -> None:
 
     assert (refused.status_code, refused.json()["code"]) == (409, "STALE_APPROVAL")
     assert accepted.json()["status"] == "approved"
+
+
+# Classifying ----------------------------------------------------------------------------------------------------
+
+
+async def test_an_admin_classifies_the_tool_for_good_and_the_question_waits_on(live: Office) -> None:
+    await ask(live, tool="frobnicate")
+    body = {"safety_class": "read-only", "resolution": "harmless, password=swordfish-and-more"}
+    done = await answer(live, "ap_0001", "classify", "admin", **body)
+    page = await live.store.list_activities(ActivityFilter(types=(ActivityType.APPROVAL,), caller="the-admin"))
+    (noted,) = page.items
+
+    assert (done.status_code, done.json()["approval"]["status"]) == (200, "pending")
+    assert (done.json()["override"]["name"], done.json()["override"]["override"]) == ("up:frobnicate", "read-only")
+    assert await live.store.overrides() == {"up": {"frobnicate": SafetyClass.READ_ONLY}}
+    assert await status(live, "ap_0001") is ApprovalState.PENDING
+    assert (noted.approval_id, noted.body["change"], noted.body["safety_class"]) == (
+        "ap_0001",
+        "classified",
+        "read-only",
+    )
+    assert "swordfish" not in str(noted.body)
+
+
+@pytest.mark.parametrize("role", ["approver", "auditor"])
+async def test_only_an_admin_classifies(live: Office, role: str) -> None:
+    await ask(live, tool="frobnicate")
+    refused = await answer(live, "ap_0001", "classify", role, safety_class="read-only")
+
+    assert (refused.status_code, await live.store.overrides()) == (403, {})
+
+
+@pytest.mark.parametrize(
+    ("approval_id", "body", "status_code"),
+    [
+        ("ap_0001", {}, 400),
+        ("ap_0001", {"safety_class": None}, 400),
+        ("ap_0001", {"safety_class": "nice"}, 400),
+        ("ap_0001", {"safety_class": "read-only", "approve": True}, 400),
+        ("ap_none", {"safety_class": "read-only"}, 404),
+    ],
+)
+async def test_a_class_that_cannot_be_set_is_refused(
+    live: Office, approval_id: str, body: Any, status_code: int
+) -> None:
+    await ask(live, tool="frobnicate")
+    refused = await answer(live, approval_id, "classify", "admin", **body)
+
+    assert (refused.status_code, await live.store.overrides()) == (status_code, {})
 
 
 # Once -----------------------------------------------------------------------------------------------------------

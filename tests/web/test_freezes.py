@@ -62,7 +62,7 @@ async def test_one_caller_is_stopped_and_the_others_go_on(live: Office) -> None:
     assert (await live.ask_with(other, "POST", READ, json={})).status_code == 200
 
 
-@pytest.mark.parametrize("name", ["local", "operator-agent", "the-admin", "gone"])
+@pytest.mark.parametrize("name", ["local", "operator-agent", "the-admin", "gone", "jwt:alice@example.org"])
 async def test_any_principal_can_be_stopped_and_so_can_our_own(bare: Office, name: str) -> None:
     token = await bare.issue("gone", "agent")
     await bare.ask("DELETE", f"/tokens/{token.split('_')[1]}")

@@ -168,6 +168,7 @@ async def answers(live: Office) -> dict[str, httpx2.Response]:
     called = await live.ask("POST", "/tools/up/echo/call", json={"arguments": {"a": 1}})
     issued = await live.ask("POST", "/tokens", json={"name": "ci", "roles": ["agent"], "servers": ["up"], "ttl": "1d"})
     first, second = await ask_approvers(live, 1), await ask_approvers(live, 2)
+    third = await ask_approvers(live, 3, tool="echo")
     answered = {
         "approve": await live.ask("POST", f"/approvals/{first.id}/approve", "approver", json={"resolution": "fine"}),
         "deny": await live.ask("POST", f"/approvals/{second.id}/deny", "approver"),
@@ -181,6 +182,7 @@ async def answers(live: Office) -> dict[str, httpx2.Response]:
         "list_activities": "/activity",
         "list_approvals": "/approvals",
         "get_approval": f"/approvals/{first.id}",
+        "get_approval_figures": "/approvals/metrics",
         "list_grants": "/grants",
         "list_freezes": "/freezes",
         "get_stats": "/activity/stats",
@@ -200,6 +202,7 @@ async def answers(live: Office) -> dict[str, httpx2.Response]:
         "trust_tool": ("/tools/up/echo/trust", {}),
         "trust_server": ("/servers/up/trust", {}),
         "override_tool": ("/tools/up/echo/override", {"safety_class": "dangerous"}),
+        "classify": (f"/approvals/{third.id}/classify", {"safety_class": "read-only"}),
     }
     added = await live.ask("POST", "/servers", json={"id": "new", "command": "prog"})
     changed = {

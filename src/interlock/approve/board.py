@@ -41,11 +41,14 @@ class Resolved(Struct, frozen=True):
 class Pending:
     """An approval that waits, and who waits for it."""
 
-    __slots__ = ("answered", "callers", "expires_at", "id", "key", "resolved", "waiters")
+    __slots__ = ("answered", "callers", "created_at", "expires_at", "id", "key", "resolved", "waiters")
 
-    def __init__(self, approval_id: str, key: GrantKey, expires_at: Micros, *, answered: bool = False) -> None:
+    def __init__(
+        self, approval_id: str, key: GrantKey, expires_at: Micros, *, created_at: Micros = 0, answered: bool = False
+    ) -> None:
         self.id = approval_id
         self.key = key
+        self.created_at = created_at
         self.expires_at = expires_at
         self.answered = answered
         self.callers = 0
@@ -133,6 +136,10 @@ class Board:
 
     def count(self, caller: str) -> int:
         return self._counts[caller]
+
+    def longest_wait(self, now: Micros) -> Micros:
+        """How long the oldest has waited; nought when none does."""
+        return max(0, now - min((each.created_at for each in self._pending.values()), default=now))
 
     def __len__(self) -> int:
         return len(self._pending)

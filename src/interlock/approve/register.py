@@ -45,7 +45,7 @@ class Register:
         self._clock = clock
         self._log = log
         self.board = Board()
-        self.on_change: Callable[[Approval, str], None] = lambda approval, change: None
+        self.on_change: list[Callable[[Approval, str], None]] = []
         """Told of every question and of what became of it, once that is durable."""
 
     async def load(self) -> int:
@@ -55,7 +55,9 @@ class Register:
         for offset in range(0, MAX_PENDING, PAGE):
             page = await self._store.list_approvals(ApprovalFilter(ApprovalState.PENDING, limit=PAGE, offset=offset))
             for each in page.items:
-                self.board.add(Pending(each.id, each.key, each.expires_at, answered=each.answered))
+                self.board.add(
+                    Pending(each.id, each.key, each.expires_at, created_at=each.created_at, answered=each.answered)
+                )
             left += [each.id for each in page.items if not each.answered]
             if offset + PAGE >= page.total:
                 break
@@ -72,7 +74,7 @@ class Register:
 
     async def add(self, approval: Approval) -> Pending:
         """Put a question to the reviewers. It is on the board at once, so that nobody asks it a second time."""
-        pending = Pending(approval.id, approval.key, approval.expires_at)
+        pending = Pending(approval.id, approval.key, approval.expires_at, created_at=approval.created_at)
         self.board.add(pending)
         try:
             kept = await self._store.add_approval(approval, self._told(approval, "created"))
@@ -86,7 +88,7 @@ class Register:
         if not kept:
             self._lost(pending)
             raise StoreUnavailable("The same call is asked about elsewhere.")
-        self.on_change(approval, "created")
+        self._tell(approval, "created")
         return pending
 
     async def _leave(self, approval: Approval, pending: Pending) -> None:
@@ -125,8 +127,12 @@ class Register:
             return False
         if approval.status is not ApprovalState.PENDING:
             self._settle(approval, made.grant)
-        self.on_change(approval, what)
+        self._tell(approval, what)
         return True
+
+    def _tell(self, approval: Approval, change: str) -> None:
+        for listener in self.on_change:
+            listener(approval, change)
 
     def _settle(self, approval: Approval, grant: Grant | None) -> None:
         if grant is not None:
@@ -198,15 +204,22 @@ class Register:
         body: dict[str, Json] = {"change": "grant revoked", "grant": grant.id, "scope": grant.scope.value, "by": by}
         why = Activity(new_id(now), now, ActivityType.APPROVAL, CallState.SUCCESS, body, caller=by)
         about = replace(why, server=grant.key.server, tool=grant.key.tool, approval_id=grant.approval)
-        return grant if await self._store.revoke_grant(grant_id, now, about) else None
+        try:
+            return grant if await self._store.revoke_grant(grant_id, now, about) else None
+        except StoreUnavailable:
+            # It was not revoked, and whoever wanted that must be able to try again. Without a store nobody uses it.
+            self.board.grant(grant)
+            raise
 
     # The record -------------------------------------------------------------------------------------------------
 
-    async def note(self, approval: Approval, by: str, body: dict[str, Json]) -> None:
-        """Record something about an approval that changed nothing."""
+    async def note(
+        self, approval: Approval, by: str, body: dict[str, Json], status: CallState = CallState.BLOCKED
+    ) -> None:
+        """Record something about an approval that changed nothing of it, such as an answer that was refused."""
         now = self._clock.now()
         told = self._told(approval, "")
-        await self._log([replace(told, id=new_id(now), at=now, status=CallState.BLOCKED, body=body, caller=by)])
+        await self._log([replace(told, id=new_id(now), at=now, status=status, body=body, caller=by)])
 
     def _told(self, approval: Approval, change: str) -> Activity:
         """The activity that tells of a change. Its id is that of the approval: the list shows how it stands, and the

@@ -19,6 +19,7 @@ from interlock.core.lifecycle import ApprovalEvent, ApprovalState, next_approval
 from interlock.core.lineage import Lineage
 from interlock.core.model import HoldTerms, Json, JsonObject, Micros
 from interlock.core.safety import SafetyClass
+from interlock.core.times import iso
 from interlock.errors import Reason
 
 SECOND = 1_000_000
@@ -132,6 +133,20 @@ def shown(approval: Approval) -> dict[str, Json]:
         "created_at": approval.created_at,
         "decided_at": approval.decided_at,
         "expires_at": approval.expires_at,
+    }
+
+
+def shown_approval(approval: Approval) -> dict[str, Json]:
+    """The same with times that people can read: as every door shows it."""
+    votes: list[Json] = [
+        {"approver": each.approver, "at": iso(each.at), "scope": each.scope.value} for each in approval.votes
+    ]
+    return {
+        **shown(approval),
+        "votes": votes,
+        "created_at": iso(approval.created_at),
+        "decided_at": None if approval.decided_at is None else iso(approval.decided_at),
+        "expires_at": iso(approval.expires_at),
     }
 
 

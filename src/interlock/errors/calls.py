@@ -231,6 +231,11 @@ DESK_FULL = Message(
     "Too many calls of all callers are waiting for approval.",
     "Try again when reviewers have caught up; nothing was sent.",
 )
+NOBODY_LISTENS = Message(
+    Code.PENDING,
+    "Nobody listens for calls that wait for approval.",
+    "Run `interlock approval watch`, or name a webhook or a command under notices in the configuration.",
+)
 QUOTA = Message(
     Code.QUOTA,
     "Too many calls of yours are waiting for approval ({pending}).",

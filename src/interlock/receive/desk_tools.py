@@ -14,11 +14,10 @@ from interlock import errors
 from interlock.approve.approvers import Refused
 from interlock.approve.desk import MAX_ID
 from interlock.approve.room import Room
-from interlock.core.approvals import Approval, Approver, ApproverType, shown
+from interlock.core.approvals import Approval, Approver, ApproverType, shown_approval
 from interlock.core.lifecycle import ApprovalState
 from interlock.core.model import Caller, Json, JsonObject
 from interlock.core.policy import Patience
-from interlock.core.times import iso
 from interlock.kept import Origin
 from interlock.receive import replies
 from interlock.store.approvals import ApprovalFilter, Approvals
@@ -31,7 +30,6 @@ DENY = "interlock__deny_tool_call"
 AWAIT = "interlock__await_approval"
 MAX_SHOWN = 50
 MAX_RESOLUTION = 1000
-_TIMES = ("created_at", "decided_at", "expires_at")
 
 
 def _tool(name: str, description: str, required: Mapping[str, str], hints: Mapping[str, bool]) -> dict[str, Any]:
@@ -88,6 +86,8 @@ class DeskTools:
         self._store = store
         self._is_person = is_person
         self._patience = patience
+        self.on_look: Callable[[], None] = lambda: None
+        """Told when an approver looks at what waits."""
         self._serves: Mapping[str, Callable[[JsonObject, Caller, Origin], Awaitable[dict[str, Any]]]] = {
             LIST: self._list,
             APPROVE: self._approve,
@@ -105,11 +105,12 @@ class DeskTools:
             return replies.refusal_result(errors.STORE_UNREACHABLE())
 
     async def _list(self, params: JsonObject, caller: Caller, origin: Origin) -> dict[str, Any]:
+        self.on_look()
         page = await self._store.list_approvals(
             ApprovalFilter(ApprovalState.PENDING, not_of=caller.name, limit=MAX_SHOWN)
         )
         kin = self._approvers.lineage()
-        items = [_shown(each) for each in page.items if not kin.are_kin(caller.name, each.requester)]
+        items = [shown_approval(each) for each in page.items if not kin.are_kin(caller.name, each.requester)]
         return _result({"items": items, "total": page.total})
 
     async def _approve(self, params: JsonObject, caller: Caller, origin: Origin) -> dict[str, Any]:
@@ -157,12 +158,6 @@ def _reason(params: JsonObject) -> str:
             )
         )
     return given
-
-
-def _shown(approval: Approval) -> dict[str, Json]:
-    told = shown(approval)
-    times = {name: iso(at) for name in _TIMES if isinstance(at := told[name], int)}
-    return {**told, **times}
 
 
 def _answered(approval: Approval) -> dict[str, Json]:

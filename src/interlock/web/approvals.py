@@ -16,17 +16,21 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from interlock import errors
 from interlock.approve.approvers import Refused
-from interlock.core.approvals import SECOND, Approval, Approver, ApproverType, Wish
+from interlock.core.approvals import SECOND, Approval, Approver, ApproverType, Wish, shown_approval
 from interlock.core.grants import GrantScope
-from interlock.core.lifecycle import ApprovalState
+from interlock.core.lifecycle import ApprovalState, CallState
+from interlock.core.model import Json
+from interlock.core.redact import KnownSecrets, redact_text
+from interlock.core.safety import SafetyClass
 from interlock.receive.desk_tools import MAX_RESOLUTION
 from interlock.receive.identify import Principal
 from interlock.store.approvals import ApprovalFilter
-from interlock.web import times
+from interlock.store.protocol import StoreUnavailable
+from interlock.web import access, times
 from interlock.web.answers import json_answer
 from interlock.web.parts import Here, Parts, Who
 from interlock.web.problems import Refusal, Winner
-from interlock.web.shown import shown_approval
+from interlock.web.review import Overridden, overridden
 
 MAX_PAGE = 500
 MAX_OFFSET = 2**53
@@ -95,6 +99,14 @@ class ApprovalList:
     total: int
 
 
+@dataclass(frozen=True, slots=True)
+class Classified:
+    """The class that a tool has now, and the approval, which still waits to be answered."""
+
+    approval: ShownApproval
+    override: Overridden
+
+
 class ApprovalQuery(BaseModel):
     """Which approvals; all of it must fit."""
 
@@ -128,18 +140,29 @@ class WantedDenial(BaseModel):
     resolution: str = Field(default="", max_length=MAX_RESOLUTION, description="What the requester is told.")
 
 
+class WantedClass(BaseModel):
+    """The class of the tool that an approval is about, for good."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    safety_class: SafetyClass = Field(strict=False)
+    resolution: str = Field(default="", max_length=MAX_RESOLUTION, description="What the record is told.")
+
+
 _YES, _NO = WantedApproval(), WantedDenial()
 
 
-async def list_approvals(query: Annotated[ApprovalQuery, Query()], here: Here) -> Response:
+async def list_approvals(query: Annotated[ApprovalQuery, Query()], here: Here, who: Who) -> Response:
     """List approvals, newest first."""
+    _look(who, here)
     wanted = ApprovalFilter(query.status, query.workspace_id, query.session_id, limit=query.limit, offset=query.offset)
     page = await here.store.approvals.list_approvals(wanted)
     return json_answer({"items": [shown_approval(each) for each in page.items], "total": page.total})
 
 
-async def get_approval(approval_id: str, here: Here) -> Response:
+async def get_approval(approval_id: str, here: Here, who: Who) -> Response:
     """Show one approval."""
+    _look(who, here)
     return json_answer(shown_approval(await found_approval(approval_id, here)))
 
 
@@ -160,12 +183,32 @@ async def deny(approval_id: str, here: Here, who: Who, wanted: Annotated[WantedD
     return json_answer(shown_approval(done))
 
 
+async def classify(approval_id: str, wanted: WantedClass, here: Here, who: Who) -> Response:
+    """Set the class of the tool for good, so that calls like this are decided otherwise from now on.
+
+    The approval itself is not answered by it: it waits on, and an approval given under the old class does not fit.
+    """
+    approval = await found_approval(approval_id, here)
+    override = await overridden(approval.key.server, approval.key.tool, wanted.safety_class, here, who)
+    told = redact_text(wanted.resolution, KnownSecrets(here.hidden))
+    body: dict[str, Json] = {"change": "classified", "safety_class": wanted.safety_class.value, "resolution": told}
+    with contextlib.suppress(StoreUnavailable):  # the class counts, and is on record as a change of the tool already
+        await here.room.register.note(approval, who.name, {**body, "by": who.name}, CallState.SUCCESS)
+    return json_answer({"approval": shown_approval(approval), "override": override})
+
+
 async def found_approval(approval_id: str, here: Parts) -> Approval:
     """The approval of this id."""
     found = await here.store.approvals.get_approval(approval_id)
     if found is None:
         raise Refusal(errors.NOT_FOUND(what="This approval", suggestion=""))
     return found
+
+
+def _look(who: Principal, here: Parts) -> None:
+    """An approver that looks at what waits is one that listens."""
+    if access.refusal_of(who, access.APPROVERS) is None:
+        here.audience.seen()
 
 
 def _approver(who: Principal, here: Parts) -> Approver:

@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from interlock import errors
 from interlock.core.freezes import Freeze, FreezeKind, Frozen
 from interlock.core.toolbook import nearest
+from interlock.receive.identify import ELSEWHERE
 from interlock.store.protocol import StoreUnavailable
 from interlock.web import times
 from interlock.web.answers import json_answer
@@ -107,7 +108,8 @@ def _stopped(what: Frozen, here: Parts) -> Frozen:
 
 
 def _known_caller(name: str, known: Sequence[str]) -> None:
-    if name not in known:
+    # Whom an issuer elsewhere vouches for is on no list of ours.
+    if name not in known and not name.startswith(ELSEWHERE):
         raise Refusal(errors.NOT_FOUND(what=f"Caller '{name[:100]}'", suggestion=nearest(name, known)))
 
 

@@ -51,6 +51,10 @@ class Metrics(Collector):
             self._in_bucket[bisect_left(SECONDS, took / 1e6)] += 1
             self._upstream_us += took
 
+    def also(self, others: Collector) -> None:
+        """Collect the figures of others too."""
+        self._registry.register(others)
+
     def stray_call(self) -> None:
         """Count a call that reached the SDK instead of our lane."""
         self._stray_calls += 1

@@ -23,6 +23,7 @@ from interlock.receive.identify import Callers, Principal
 from interlock.receive.issuer import Issuer
 from interlock.receive.workspaces import Workspaces
 from interlock.store.protocol import Store
+from interlock.web.audience import Audience
 from interlock.web.feed import Feed
 from interlock.web.metrics import Metrics
 
@@ -53,11 +54,16 @@ class Parts:
     room: Room
     """Where calls wait, and who answers for them."""
     notices: Notices
+    audience: Audience
     """Who is told of approvals, and what became of that."""
     hidden: Collection[str] = ()
     """The values behind references, which are shown to nobody, whoever repeats them. There may come to be more."""
     issuer: Issuer | None = None
     """Whose tokens are a second way in."""
+
+    def listening(self) -> list[str]:
+        """Who would hear of a call that waits, in words."""
+        return self.audience.listening()
 
 
 def parts_of(request: Request) -> Parts:

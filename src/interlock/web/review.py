@@ -15,8 +15,9 @@ from pydantic import BaseModel, ConfigDict, Field
 from interlock.core.drift import Difference
 from interlock.core.safety import SafetyClass
 from interlock.errors import InterlockError
+from interlock.receive.identify import Principal
 from interlock.web.answers import json_answer
-from interlock.web.parts import Here, Who
+from interlock.web.parts import Here, Parts, Who
 from interlock.web.problems import Refusal
 from interlock.web.servers import found_server
 from interlock.web.tools import get_tool, missing_tool, server_id
@@ -119,12 +120,18 @@ async def trust_server(server: str, wanted: WholeServer, here: Here, who: Who) -
 
 async def override_tool(server: str, tool: str, wanted: WantedOverride, here: Here, who: Who) -> Response:
     """Set the class of a tool for good, or let its evidence speak again."""
-    server = server_id(here.pipeline.book, server)
+    return json_answer(await overridden(server_id(here.pipeline.book, server), tool, wanted.safety_class, here, who))
+
+
+async def overridden(
+    server: str, tool: str, safety_class: SafetyClass | None, here: Parts, who: Principal
+) -> Overridden:
+    """Set the class of a tool, or unset it."""
     with _refusals():
-        await here.drift.override(server, tool, wanted.safety_class, who.name)
+        await here.drift.override(server, tool, safety_class, who.name)
     found = here.pipeline.book.find(server, tool)
     seen = (None, None) if found is None else (found.classification.gateway, found.classification.source)
-    return json_answer(Overridden(f"{server}:{tool}", wanted.safety_class, *seen))
+    return Overridden(f"{server}:{tool}", safety_class, *seen)
 
 
 @contextlib.contextmanager

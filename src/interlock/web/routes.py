@@ -21,6 +21,7 @@ from interlock.errors import ANSWERS, Code
 from interlock.web import (
     PREFIX,
     activity,
+    approval_figures,
     approvals,
     calls,
     events,
@@ -90,6 +91,7 @@ _OF_THE_PATH = tuple(code for code in Code if code not in _ELSEWHERE)
 _OF_ANSWERS = (_BAD, _MISSING, _STALE, Code.SELF_APPROVAL, Code.ALREADY_RESOLVED)
 
 _EXPORTED = (export.JSON_LINES, export.CSV)
+_FIGURES = approval_figures.ApprovalFigures
 _APPROVAL = "/approvals/{approval_id}"
 _TOOL = "/tools/{server}/{tool:anything}"
 
@@ -100,11 +102,13 @@ ROUTES: tuple[Route, ...] = (
     Route("GET", "/activity/stats", READERS, stats.get_stats, stats.Stats, (_BAD,)),
     Route("GET", "/activity/{activity_id}", READERS, activity.get_activity, activity.ShownActivity, (_MISSING,)),
     Route("GET", "/approvals", READERS, approvals.list_approvals, approvals.ApprovalList, (_BAD,)),
-    # Before the route of one approval, which would take the word for an id.
+    # Before the route of one approval, which would take the last word for an id.
+    Route("GET", "/approvals/metrics", READERS, approval_figures.get_approval_figures, _FIGURES, (_BAD,)),
     Route("GET", "/approvals/stream", READERS, events.stream_approvals, None, (_BAD,), media=(events.EVENT_STREAM,)),
     Route("GET", _APPROVAL, READERS, approvals.get_approval, approvals.ShownApproval, (_MISSING,)),
     Route("POST", f"{_APPROVAL}/approve", APPROVERS, approvals.approve, approvals.ShownApproval, _OF_ANSWERS),
     Route("POST", f"{_APPROVAL}/deny", APPROVERS, approvals.deny, approvals.ShownApproval, _OF_ANSWERS),
+    Route("POST", f"{_APPROVAL}/classify", ADMINS, approvals.classify, approvals.Classified, (_BAD, _MISSING)),
     Route("GET", "/grants", READERS, grants.list_grants, grants.GrantList),
     Route("DELETE", "/grants/{grant_id}", STOPPERS, grants.revoke_grant, grants.RevokedGrant, (_MISSING,)),
     Route("GET", "/freezes", READERS, freezes.list_freezes, freezes.FreezeList),

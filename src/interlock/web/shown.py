@@ -1,10 +1,8 @@
-"""Servers and approvals as they are shown: in lists, in answers and in events alike."""
+"""How a server is doing, as it is shown: in lists, in answers and in events alike."""
 
 from dataclasses import dataclass
 
-from interlock.core.approvals import Approval, shown
 from interlock.core.health import UpstreamState
-from interlock.core.model import Json
 from interlock.core.redact import redact_text
 from interlock.web import times
 
@@ -39,17 +37,3 @@ def shown_server(state: UpstreamState) -> ShownState:
         since=times.iso(state.since),
         restarts=state.restarts,
     )
-
-
-def shown_approval(approval: Approval) -> dict[str, Json]:
-    """An approval as it is shown: what the record has of it, with times that people can read."""
-    votes: list[Json] = [
-        {"approver": each.approver, "at": times.iso(each.at), "scope": each.scope.value} for each in approval.votes
-    ]
-    return {
-        **shown(approval),
-        "votes": votes,
-        "created_at": times.iso(approval.created_at),
-        "decided_at": times.iso_or_none(approval.decided_at),
-        "expires_at": times.iso(approval.expires_at),
-    }

@@ -91,9 +91,9 @@ async def get_stats(query: Annotated[StatsQuery, Query()], here: Here) -> Respon
     )
 
 
-def width_for(since: Micros, until: Micros) -> Micros:
+def width_for(since: Micros, until: Micros, most: int = MOST_STRETCHES) -> Micros:
     """The narrowest stretch that cuts the time into few enough."""
-    fitting = (width for width in _WIDTHS if (until - since) // width < MOST_STRETCHES)
+    fitting = (width for width in _WIDTHS if (until - since) // width < most)
     return next(fitting, _WIDTHS[-1])
 
 
