@@ -1,6 +1,7 @@
 """From a configuration to a running gateway, and back."""
 
 import asyncio
+import json
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ from msgspec.structs import replace
 
 from interlock.app import overrides_of, policy_of, secrets_of, settle_what_a_crash_left, upstreams_of
 from interlock.approve.notices import Notice
+from interlock.core.approvals import Approver, ApproverType
 from interlock.core.health import Health
 from interlock.core.intent import IntentMode
 from interlock.core.lifecycle import CallState
@@ -18,6 +20,7 @@ from interlock.record import config_change
 from interlock.store.protocol import Activity, ActivityFilter, ActivityType, Store
 from interlock.store.sqlite import SqliteStore
 from tests.approve.receiving import OK, receiver, shown, url_of
+from tests.approving import DELETE, counter, said, wanted
 from tests.fakes import FakeClock
 from tests.running import config_of, server_yaml, serving, started
 from tests.upstream.running import stdio_argv
@@ -222,3 +225,22 @@ async def _entries(store: Store, kind: str, count: int = 1) -> list[str]:
         found += [each.text for each in entries if each.kind == kind]
         after = entries[-1].seq
     return found
+
+
+async def test_a_question_and_its_answer_reach_those_who_are_to_be_told(tmp_path: Path) -> None:
+    async with asyncio.timeout(60), receiver(OK) as told:
+        notices = (
+            f"notices: {{webhooks: [{{url: '{url_of(told)}'}}]}}\nhold: {{answer_after: 50ms, approvals_needed: 2}}"
+        )
+        async with counter(tmp_path, notices) as held:
+            async with held.client() as client:
+                asked = said(await client.call_tool(DELETE, wanted()))["approval_id"]
+            await held.minted("boss", "approver")
+            await held.approve(asked, Approver("boss", ApproverType.CLI))
+            await held.deny(asked, "no")
+            await _entries(held.running.gateway.store, "system", 2)
+
+    events = {json.loads(each.body)["type"]: json.loads(each.body)["data"] for each in told.received}
+    assert set(events) == {"approval.created", "approval.denied"}, "a vote is no news"
+    assert (events["approval.created"]["status"], events["approval.denied"]["resolution"]) == ("pending", "no")
+    assert events["approval.created"]["expires_at"].endswith("Z")
