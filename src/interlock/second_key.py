@@ -68,6 +68,13 @@ class SecondKey:
         """What a decision about a call may depend on."""
         return self._desk.register.board.known(call, now)
 
+    async def has_turned(self, call: Call) -> bool:
+        """Whether a call that needs nobody's word names an approval of its caller: then that is what it is about."""
+        if call.approval_id is None:
+            return False
+        approval = await self._desk.register.get(call.approval_id)
+        return approval is not None and approval.requester == call.caller.name
+
     async def turned(
         self, call: Call, found: ListedTool, verdict: Hold | Allow, way: Way, policy: Policy
     ) -> Approved | Unapproved:

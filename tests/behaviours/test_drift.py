@@ -122,18 +122,21 @@ async def test_a_changed_tool_is_neither_listed_nor_callable_until_it_is_trusted
 
 @pytest.mark.parametrize("era", ERAS)
 async def test_a_tool_that_appears_later_is_listed_and_held_until_it_is_trusted(tmp_path: Path, era: str) -> None:
-    async with world(tmp_path) as here, Client(here.running.url, mode=era) as client:
+    more = "hold: {answer_after: 50ms}\n"
+    async with world(tmp_path, more=more) as here, Client(here.running.url, mode=era) as client:
         await here.lists(*TOOLS, LATE)
         listed, searched = await names(client), await found(client, "get_late")
         held = await client.call_tool("up__get_late", {"_justification": "to see it"})
         sends = here.sends()
+        (waits,) = (await here.word("GET", "/approvals?status=pending"))["items"]
         await here.word("POST", "/servers/up/trust", {})
         freed = await client.call_tool("up__get_late", {})
 
         assert "get_late" in listed
         assert searched[0] == "up:get_late"
-        assert code(held) == "NEW_TOOL"
-        assert "`interlock tool trust up:get_late`" in str(held.content)
+        assert code(held) == "PENDING"
+        assert waits["reasons"][0]["code"] == "NEW_TOOL"
+        assert "appeared after its server was first listed" in waits["reasons"][0]["text"]
         assert (sends, code(freed), here.sends()) == (0, None, 1)
 
 

@@ -221,18 +221,6 @@ async def test_an_error_of_the_tool_is_passed_on_and_recorded_as_one(gateway: Ru
     assert activity.status is CallState.ERROR
 
 
-async def test_a_held_call_is_refused_until_there_is_somebody_to_ask(tmp_path: Path, log: Path) -> None:
-    async with serving(tmp_path, "servers:\n" + server_yaml("up", stdio_argv(log))) as gateway:
-        async with Client(gateway.url, mode="legacy") as client:
-            intent = {"operation_type": "destructive", "reason": "tidy up"}
-            result = await client.call_tool("call_tool_destructive", {"name": "up:delete_note", "intent": intent})
-        (activity,) = await gateway.activities()
-
-    assert said(result)["code"] == "DENIED"
-    assert calls(log) == []
-    assert activity.status is CallState.BLOCKED
-
-
 async def test_a_lying_hint_of_an_untrusted_server_lowers_nothing(tmp_path: Path, log: Path) -> None:
     text = "servers:\n" + server_yaml("up", stdio_argv(log))
     async with serving(tmp_path, text) as gateway, Client(gateway.url, mode="legacy") as client:

@@ -297,7 +297,7 @@ async def test_tools_that_change_are_told(tmp_path: Path, log: Path, era: str) -
         await heard.until("tools/list_changed")
         tools = [each.name for each in (await client.list_tools()).tools]
 
-    assert tools == ["up__other", "up__add"]
+    assert tools == ["up__other", "up__add", "interlock__await_approval"]
 
 
 def list_again(log: Path, file: Path) -> None:

@@ -65,7 +65,7 @@ async def test_an_error_of_the_protocol_is_told_as_one(live: Office) -> None:
 
 
 async def test_arguments_reach_the_server_as_they_came_and_ours_stay_here(live: Office) -> None:
-    raw = b'{"arguments":{"f":1.0,"big":123456789012345678901234567890,"_justification":"x","_approval_id":""}}'
+    raw = b'{"arguments":{"f":1.0,"big":123456789012345678901234567890,"_justification":"x","_approval_id":"y"}}'
     path = "/tools/up/echo/call"
     await live.ask("POST", path, content=raw, headers={"Content-Type": "application/json"})
     sent = [each.raw for each in received(live.log) if each.method == "tools/call"][-1]
@@ -87,7 +87,7 @@ async def test_a_tool_is_called_whatever_its_name_is(live: Office, name: str) ->
     ("tool", "body", "status", "code"),
     [
         ("delete_note", {}, 400, "JUSTIFICATION_REQUIRED"),
-        ("read_note", {"arguments": {"_approval_id": "ap_1"}}, 404, "NOT_FOUND"),
+        ("delete_note", {"arguments": {"_approval_id": "ap_1"}}, 404, "NOT_FOUND"),
         ("nothing", {}, 404, "UNKNOWN_TOOL"),
         ("read_note", {"arguments": {"name": 5}}, 422, "INVALID_ARGUMENTS"),
         ("read_note", {"variant": "read"}, 400, "MISSING_INTENT"),
