@@ -13,8 +13,10 @@ import httpx2
 import pytest
 from textual.pilot import Pilot
 from textual.widgets import Input, OptionList, Static
+from textual.worker import WorkerFailed
 
 from interlock.cli.follow import present_api
+from interlock.cli.gateway import Api
 from interlock.cli.pane import Pane
 from interlock.cli.prompts import DenyPrompt, ScopePrompt
 from interlock.cli.screen import WatchApp
@@ -392,3 +394,19 @@ async def test_a_reader_that_is_cut_off_is_there_again_by_itself(tmp_path: Path)
         await stage.held(command="after")
 
         assert [each["arguments"]["command"] for each in stage.app.queue.items] == ["before", "after"]
+
+
+async def test_a_defect_of_ours_prints_no_variable(capsys: pytest.CaptureFixture[str]) -> None:
+    def connect() -> Api:
+        credential = "il_operator_swordfish"
+        raise RuntimeError(len(credential))
+
+    app = WatchApp(connect, FakeClock(), bell=False)
+    with pytest.raises(WorkerFailed):
+        async with app.run_test() as pilot:
+            await pilot.pause()
+    written = capsys.readouterr()
+
+    assert app.return_code == 1
+    assert app.failure is not None
+    assert "swordfish" not in written.out + written.err

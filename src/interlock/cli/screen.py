@@ -6,6 +6,7 @@ takes the key twice.
 """
 
 import contextlib
+import sys
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, ClassVar
 
@@ -88,6 +89,8 @@ class WatchApp(App[Exit | InterlockError]):
         """The dangerous call for which the key was pressed once, and when."""
         self._under_way: set[str] = set()
         self._lost = False
+        self.failure: BaseException | None = None
+        """A defect that ended it."""
         self._head = Static(id="head", markup=False)
         self._list = Pane(self._rows, id="list")
         self._detail = Pane(self._card, id="detail")
@@ -107,6 +110,11 @@ class WatchApp(App[Exit | InterlockError]):
         self.set_interval(1.0, self._renew)
         self.run_worker(self._follow(), name="follow")
         self._renew()
+
+    def _fatal_error(self) -> None:
+        # The library would print the variables of every frame: the credential is among them, and what agents said.
+        self.failure = sys.exc_info()[1]
+        self._close_messages_no_wait()
 
     # What is heard ----------------------------------------------------------------------------------------------
 
@@ -287,4 +295,6 @@ def watch_on_screen(folder: DataFolder, *, bell: bool) -> Exit:
     outcome = app.run()
     if isinstance(outcome, InterlockError):
         raise outcome
+    if app.failure is not None:
+        raise app.failure
     return Exit.INTERNAL if outcome is None else outcome
