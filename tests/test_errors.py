@@ -228,7 +228,7 @@ def test_a_forgotten_blank_is_an_error_and_no_half_sentence() -> None:
 
 @pytest.mark.parametrize("code", errors.SHELL_FIXES)
 def test_a_fix_for_the_shell_names_a_command_or_an_option(code: Code) -> None:
-    fix = errors.SHELL_FIXES[code].format(tool="s:t")
+    fix = errors.SHELL_FIXES[code].format(tool="s:t", approval="ap_1")
     assert "`interlock " in fix or "--" in fix
 
 

@@ -127,3 +127,25 @@ def test_a_command_for_notices_that_does_not_exist_is_named_without_its_argument
 
     assert (told.state, told.text) == (FAIL, "notices: the command '/nowhere/notify' does not exist")
     assert checkup.commands_check(config(tmp_path, "notices: {command: 'sh -c x'}"), {"PATH": "/bin"}).state == OK
+
+
+@pytest.mark.parametrize(
+    ("text", "holds"),
+    [
+        ("posture: guarded", True),
+        ("posture: strict", True),
+        ("posture: open", False),
+        ("posture: observe", False),
+        ("posture: open\nservers: {a: {command: x, posture: strict}}", True),
+        ("posture: open\nworkspaces: [{id: w, name: W, path: /w, posture: guarded}]", True),
+        ("posture: open\nroute_rules: [{id: r, effect: hold}]", True),
+        ("posture: open\nroute_rules: [{id: r, requires_approval: true}]", True),
+        ("posture: open\nroute_rules: [{id: r, effect: deny}]", False),
+    ],
+)
+def test_whether_calls_can_be_held_follows_from_postures_and_rules(tmp_path: Path, text: str, *, holds: bool) -> None:
+    assert checkup.can_hold(config(tmp_path, text)) is holds
+
+
+def test_a_configuration_that_cannot_be_read_may_hold() -> None:
+    assert checkup.can_hold(BROKEN)

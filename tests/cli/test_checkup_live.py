@@ -6,6 +6,7 @@ import pytest
 
 from interlock.cli.checkup import FAIL, OK, WARN
 from interlock.cli.checkup_live import (
+    approvals_check,
     fixes,
     issuer_check,
     notices_check,
@@ -108,7 +109,7 @@ def test_a_token_that_is_fine_is_no_finding(given: dict[str, Any]) -> None:
 
 
 def test_what_could_not_be_asked_is_a_finding_each() -> None:
-    assert [each.state for each in unchecked("nobody answers")] == [WARN] * 5
+    assert [each.state for each in unchecked("nobody answers")] == [WARN] * 6
 
 
 def notices(*problems: tuple[str, str], configured: bool = True) -> dict[str, Any]:
@@ -148,3 +149,17 @@ def test_keys_that_cannot_be_fetched_are_a_finding_and_a_failure_where_there_are
     assert (old.state, old.text) == (WARN, f"{told} Those that were fetched before are still used.")
     assert (none.state, none.text) == (FAIL, f"{told} None of its tokens is accepted.")
     assert "identity.jwt.jwks_url" in none.fix
+
+
+# Approvals ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("holds", "listening", "state"), [(True, True, OK), (True, False, WARN), (False, False, OK), (False, True, OK)]
+)
+def test_where_calls_can_be_held_somebody_has_to_listen(*, holds: bool, listening: bool, state: str) -> None:
+    told = approvals_check({"pending": 1, "listening": listening}, holds=holds)
+
+    assert told.state == state
+    assert told.text.endswith("; 1 call waiting for approval.")
+    assert bool(told.fix) == (state == WARN)

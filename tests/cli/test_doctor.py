@@ -1,4 +1,4 @@
-"""`interlock doctor`: twelve checks, and an exit code that says whether something was found."""
+"""`interlock doctor`: thirteen checks, and an exit code that says whether something was found."""
 
 import socket
 from pathlib import Path
@@ -6,14 +6,14 @@ from pathlib import Path
 import pytest
 
 from interlock.store.folder import DATABASE
-from tests.cli.running import Beside, Interlock, configure
+from tests.cli.running import Beside, Interlock, configure, gateway_beside
 from tests.running import server_yaml
 from tests.upstream.running import stdio_argv
 
-NAMES = "config folder database gateway commands servers tools tokens issuer notices rules machine".split()
+NAMES = "config folder database gateway commands servers tools tokens issuer notices approvals rules machine".split()
 
 
-def test_twelve_checks_are_told_with_their_state_and_their_fix(il: Interlock) -> None:
+def test_thirteen_checks_are_told_with_their_state_and_their_fix(il: Interlock) -> None:
     done = il("doctor", "--json")
     checks = done.json["checks"]
 
@@ -39,6 +39,21 @@ def test_a_gateway_that_runs_is_asked(il: Interlock, beside: Beside) -> None:
     assert beside.running.host in checks["gateway"]["text"]
     assert checks["servers"]["state"] == "fail"
     assert checks["servers"]["text"].startswith("down is ")
+
+
+def test_a_gate_that_nobody_watches_is_a_finding(
+    il: Interlock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with gateway_beside(tmp_path) as running:
+        monkeypatch.setenv("INTERLOCK_DATA_DIR", str(running.folder.path))
+        before = {each["check"]: each for each in il("doctor", "--json").json["checks"]}["approvals"]
+        il("approval", "list")
+        after = {each["check"]: each for each in il("doctor", "--json").json["checks"]}["approvals"]
+
+    assert before["state"] == "warn"
+    assert before["text"] == "Calls can be held, and nobody listens for them; 0 calls waiting for approval."
+    assert "`interlock approval watch`" in before["fix"]
+    assert (after["state"], after["fix"]) == ("ok", "")
 
 
 def test_servers_that_cannot_work_are_named_with_the_fix_and_the_rest_is_checked(il: Interlock, tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from interlock.cli.command import Values
 from interlock.cli.gateway import Api, through_gateway
-from interlock.cli.lookup import find_server, find_tool, note_servers_down
+from interlock.cli.lookup import by_part, find_server, find_tool, note_servers_down
 from interlock.errors import Code, Exit, InterlockError
 from tests.cli.running import Beside, Interlock, configure
 
@@ -92,3 +92,47 @@ def test_a_server_is_found_by_its_namespace(il: Interlock) -> None:
     done = il("tool", "list", "--server", "github", "--json")
 
     assert (done.exit, done.json["total"]) == (0, 0)
+
+
+# Ids ------------------------------------------------------------------------------------------------------------
+
+IDS = ["ap_00112233445566", "ap_00112233aabbcc", "ap_99112233445566"]
+
+
+@pytest.mark.parametrize(
+    ("given", "found"),
+    [
+        ("ap_00112233445566", 0),
+        ("ap_001122334", 0),
+        ("001122334", 0),
+        ("bbcc", 1),
+        ("9911", 2),
+    ],
+)
+def test_a_part_of_an_id_that_only_one_has_is_enough(given: str, found: int) -> None:
+    assert by_part(given, IDS, "approval") == IDS[found]
+
+
+def test_the_middle_of_an_id_is_no_part_of_it() -> None:
+    assert by_part("112233", IDS, "approval") is None
+
+
+@pytest.mark.parametrize("given", ["ap_0", "0011", "445566"])
+def test_a_part_that_several_have_is_refused_with_them(given: str) -> None:
+    with pytest.raises(InterlockError, match=f"several approvals begin or end with '{given}': ap_"):
+        by_part(given, IDS, "approval")
+
+
+@pytest.mark.parametrize("given", ["", "a", "bcc"])
+def test_a_part_that_is_too_short_is_refused(given: str) -> None:
+    with pytest.raises(InterlockError, match="is too short for an id"):
+        by_part(given, IDS, "approval")
+
+
+def test_an_id_that_is_whole_may_be_short() -> None:
+    assert by_part("x", ["x", "xx"], "grant") == "x"
+
+
+def test_of_very_many_candidates_some_are_named_and_the_rest_counted() -> None:
+    with pytest.raises(InterlockError, match=r"ap_x9 and 2 more$"):
+        by_part("ap_x", [f"ap_x{at}" for at in range(12)], "approval")

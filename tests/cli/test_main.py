@@ -40,7 +40,7 @@ def verbs() -> Iterator[tuple[str, Verb]]:
 
 
 VERBS = dict(verbs())
-NOUNS_WITH_VERBS = ["call", "tool", "server", "activity", "rule", "token", "config"]
+NOUNS_WITH_VERBS = ["approval", "grant", "call", "tool", "server", "activity", "rule", "token", "config"]
 
 
 # Help -----------------------------------------------------------------------------------------------------------
@@ -52,6 +52,16 @@ def test_the_verbs_are_all_there() -> None:
         "stdio",
         "status",
         "doctor",
+        "approval list",
+        "approval show",
+        "approval approve",
+        "approval deny",
+        "approval watch",
+        "approval metrics",
+        "grant list",
+        "grant revoke",
+        "freeze",
+        "thaw",
         "call tool-read",
         "call tool-write",
         "call tool-destructive",

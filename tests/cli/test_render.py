@@ -18,6 +18,7 @@ from interlock.cli.render import (
     print_text,
     reason_as_json,
     short_time,
+    span,
     visible,
 )
 from interlock.errors import BLOCKED_UNKNOWN, DENIED, SELF_APPROVAL, ConfigError, Exit, Reason
@@ -279,3 +280,20 @@ def test_no_variable_brings_an_escape_sequence_to_where_there_is_no_terminal(
 def test_no_escape_sequence_is_written_where_there_is_no_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     print_table(("CLASS",), [("dangerous",), ("read-only",)])
     assert "\x1b" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("seconds", "told"),
+    [
+        (-5, "0s"),
+        (0.9, "0s"),
+        (42, "42s"),
+        (60, "1m"),
+        (252.7, "4m 12s"),
+        (3605, "1h"),
+        (11_100, "3h 5m"),
+        (187_200, "2d 4h"),
+    ],
+)
+def test_how_long_is_told_in_two_units_at_most(seconds: float, told: str) -> None:
+    assert span(seconds) == told

@@ -1,11 +1,13 @@
 """`interlock status`: whether a gateway runs, where, and how it is doing. It starts nothing."""
 
+import re
 from pathlib import Path
 
 import pytest
 
 from interlock import __version__
 from interlock.store.folder import DataFolder
+from tests.cli.holding import held
 from tests.cli.running import Beside, Interlock, gateway_beside
 
 
@@ -52,7 +54,8 @@ def test_a_running_gateway_is_shown_with_its_servers(il: Interlock, beside: Besi
         f"Folder:   {beside.running.folder.path}",
         "Posture:  guarded",
     ]
-    table = [line.split(maxsplit=3) for line in done.lines[5:]]
+    table = [line.split(maxsplit=3) for line in done.lines[6:]]
+    assert done.lines[4] == "Waiting:  no call waits for approval"
     assert table[0] == ["SERVER", "HEALTH", "TOOLS", "PROBLEM"]
     assert table[1][:2] == ["up", "ready"]
     assert table[2] == ["odd", "ready", "5"]
@@ -82,6 +85,21 @@ def test_in_json_everything_is_what_rest_says(il: Interlock, beside: Beside) -> 
     assert done.json["address"] == f"http://{beside.running.host}"
     assert done.json["settings"]["version"] == __version__
     assert [each["id"] for each in done.json["servers"]] == ["up", "odd", "down"]
+
+
+def test_calls_that_wait_and_what_is_frozen_are_told(il: Interlock, beside: Beside) -> None:
+    with held(beside.running):
+        il("freeze", "--caller", "operator-agent", "--reason", "too\x1b eager")
+        il("freeze")
+        done, as_json = il("status"), il("status", "--json").json
+        il("thaw")
+        il("thaw", "--caller", "operator-agent")
+
+    assert re.fullmatch(r"Waiting:  1 call for approval, the first for \d+s; `interlock approval list`", done.lines[4])
+    caller, everything = done.lines[5:7]
+    assert re.fullmatch(r"Frozen:   caller 'operator-agent', by operator at \S+ \S+Z: too<U\+001B> eager", caller)
+    assert re.fullmatch(r"Frozen:   everything, by operator at \S+ \S+Z", everything)
+    assert (as_json["approvals"]["pending"], len(as_json["freezes"])) == (1, 2)
 
 
 @pytest.mark.parametrize(

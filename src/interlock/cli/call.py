@@ -46,7 +46,8 @@ def _call(operation: str, values: Values) -> Exit:
     async def work(api: Api) -> Exit:
         return await send(api, server, tool, body, as_json=values.json)
 
-    return through_gateway(values, work, servers=True)
+    # Others reach this gateway too, if it is our own: somebody may have to answer for the call.
+    return through_gateway(values, work, servers=True, listen=True)
 
 
 def _verb(operation: str, summary: str, *examples: str) -> Verb:

@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Any, cast
 
 from interlock.cli.gateway import Api
+from interlock.cli.held import Sending
 from interlock.cli.lookup import note_servers_down
 from interlock.cli.render import note, print_json, print_lines, print_text
 from interlock.core.model import Json
@@ -20,20 +21,21 @@ _BYTES_PER_UNIT = 1000
 
 async def send(api: Api, server: str, tool: str, body: Mapping[str, Json], *, as_json: bool) -> Exit:
     """Send a call along the path and print its outcome. A refusal is raised as an InterlockError."""
+    sending = Sending(server, tool, body)
     try:
-        answer = await api.post("tools", server, tool, "call", body=body)
+        answer = await sending.through(api)
     except InterlockError as refused:
         if refused.reason.code is Code.UNKNOWN_TOOL:
             await note_servers_down(api)
-        raise InterlockError(_for_a_shell(refused.reason, f"{server}:{tool}")) from None
+        raise InterlockError(_for_a_shell(refused.reason, f"{server}:{tool}", sending.approval)) from None
     if "error" in answer:
         return _print_error(answer["error"], as_json=as_json)
     return print_result(answer["result"], as_json=as_json)
 
 
-def _for_a_shell(reason: Reason, tool: str) -> Reason:
+def _for_a_shell(reason: Reason, tool: str, approval: str | None) -> Reason:
     fix = None if reason.code is None else SHELL_FIXES.get(reason.code)
-    return reason if fix is None else replace(reason, fix=filled(fix, tool=tool))
+    return reason if fix is None else replace(reason, fix=filled(fix, tool=tool, approval=approval or "ID"))
 
 
 def _print_error(error: Mapping[str, Any], *, as_json: bool) -> Exit:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from interlock.cli.render import counted
 from interlock.core.lint import lint
 from interlock.core.rules import RuleBook
+from interlock.core.safety import Effect, Posture
 from interlock.errors import ConfigError
 from interlock.store.folder import DataFolder
 
@@ -152,6 +153,16 @@ def rules_check(config: "Config | ConfigError") -> Check:
         told = "; ".join(f"{each.rule_id}: {each.finding.text}" for each in found[:_SHOWN])
         return Check("rules", WARN, told, "`interlock rule lint` shows all of them.")
     return Check("rules", OK, f"Nothing is wrong with {counted(len(config.rules), 'rule')}.")
+
+
+def can_hold(config: "Config | ConfigError") -> bool:
+    """Whether a call may have to wait for approval. What cannot be read is taken to hold."""
+    if isinstance(config, ConfigError):
+        return True
+    settings = config.settings
+    places = (settings, *settings.workspaces, *settings.servers.values())
+    by_rule = any(each.effect is Effect.HOLD for each in config.rules)
+    return by_rule or any(each.posture in (Posture.GUARDED, Posture.STRICT) for each in places)
 
 
 def machine_check(folder: DataFolder, last_at: int | None, now: int) -> Check:

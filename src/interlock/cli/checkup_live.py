@@ -1,4 +1,4 @@
-"""What `interlock doctor` asks the gateway: how its servers, tools, tokens, notices and the issuer of others are.
+"""What `interlock doctor` asks the gateway: how its servers, tools, tokens, notices, approvals and the issuer are.
 
 A gateway that runs is asked as it is; if none runs, one is started for the occasion, with its servers.
 """
@@ -15,11 +15,11 @@ SOON = 7 * 86_400_000_000
 """A token that expires within this time is about to."""
 _SHOWN = 5
 _OPERATOR = "operator"
-_LIVE = ("servers", "tools", "tokens", "issuer", "notices")
+_LIVE = ("servers", "tools", "tokens", "issuer", "notices", "approvals")
 
 
-async def live_checks(api: Api, now: int) -> list[Check]:
-    """The checks that need a gateway."""
+async def live_checks(api: Api, now: int, *, holds: bool) -> list[Check]:
+    """The checks that need a gateway. `holds` says that calls come to it which may be held."""
     servers = (await api.get("servers"))["items"]
     tools = (await api.get("tools"))["items"]
     tokens = (await api.get("tokens"))["items"]
@@ -31,6 +31,7 @@ async def live_checks(api: Api, now: int) -> list[Check]:
         tokens_check(tokens, now),
         issuer_check(issuer),
         notices_check(notices),
+        approvals_check(await api.get("approvals", "metrics", since="1h"), holds=holds),
     ]
 
 
@@ -132,3 +133,14 @@ def notices_check(notices: Mapping[str, Any]) -> Check:
     if not notices["configured"]:
         return Check("notices", OK, "Nobody outside is told of approvals; `notices` in the configuration names who is.")
     return Check("notices", OK, "Nobody who is to be told of approvals fails to be reached.")
+
+
+def approvals_check(figures: Mapping[str, Any], *, holds: bool) -> Check:
+    """Whether somebody would notice a call that is held."""
+    waiting = f"{counted(figures['pending'], 'call')} waiting for approval"
+    if not holds:
+        return Check("approvals", OK, f"Nothing is held now; {waiting}.")
+    if figures["listening"]:
+        return Check("approvals", OK, f"Somebody listens for calls that are held; {waiting}.")
+    fix = "Let `interlock approval watch` run, or configure `notices`."
+    return Check("approvals", WARN, f"Calls can be held, and nobody listens for them; {waiting}.", fix)

@@ -1,4 +1,4 @@
-"""`interlock doctor`: twelve checks, each with how it is and what to do about it.
+"""`interlock doctor`: thirteen checks, each with how it is and what to do about it.
 
 With a gateway that runs it asks that one; else it starts one for the occasion, which ends with the command.
 """
@@ -70,9 +70,11 @@ def _live(values: Values, config: "Config | ConfigError", address: str | None, n
     if address is None and isinstance(config, ConfigError):
         return unchecked("no gateway runs, and none can be started without a configuration.")
     checks: list[Check] = []
+    # To a gateway that is only there for these checks nobody comes with a call.
+    holds = address is not None and checkup.can_hold(config)
 
     async def work(api: Api) -> Exit:
-        checks.extend(await live_checks(api, now))
+        checks.extend(await live_checks(api, now, holds=holds))
         return Exit.OK
 
     try:

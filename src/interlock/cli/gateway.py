@@ -49,11 +49,13 @@ def folder_of(values: Values) -> DataFolder:
 
 
 @contextlib.asynccontextmanager
-async def reaching(values: Values, *, servers: bool, listen: bool = False) -> AsyncGenerator[Reach]:
+async def reaching(
+    values: Values, *, servers: bool, listen: bool = False, settle: bool = True
+) -> AsyncGenerator[Reach]:
     """A way to the gateway of the data folder.
 
-    If none runs, one is started here: with its servers or without, and with a door for other processes if it is to
-    stay (`listen`).
+    If none runs, one is started here: with its servers or without, and with a door for other processes (`listen`) if it
+    is to stay, or if somebody may have to answer for what it does. `settle` waits until all servers have started.
     """
     folder = folder_of(values)
     address = None
@@ -67,7 +69,7 @@ async def reaching(values: Values, *, servers: bool, listen: bool = False) -> As
     async with contextlib.AsyncExitStack() as stack:
         held = await hold_or_reach(stack, folder)
         if isinstance(held, Hold):
-            yield await stack.enter_async_context(_own(values, held, servers=servers, listen=listen))
+            yield await stack.enter_async_context(_own(values, held, servers=servers, listen=listen, settle=settle))
         else:
             yield held
 
@@ -116,8 +118,20 @@ def running_at(folder: DataFolder) -> str | None:
         raise unusable(folder, failed) from None
 
 
+def address_of(folder: DataFolder) -> str:
+    """Where the gateway of a folder listens; raises when none runs."""
+    also = ""
+    try:
+        address = running_at(folder)
+    except FolderBusy:
+        address, also = None, " Another command works there; it may be a gateway that is just starting."
+    if address is None:
+        raise InterlockError(errors.NOT_RUNNING(folder=folder.path, also=also))
+    return address
+
+
 @contextlib.asynccontextmanager
-async def _own(values: Values, hold: Hold, *, servers: bool, listen: bool) -> AsyncGenerator[Reach]:
+async def _own(values: Values, hold: Hold, *, servers: bool, listen: bool, settle: bool) -> AsyncGenerator[Reach]:
     from interlock.app import asgi, listening
     from interlock.config.load import with_listen
 
@@ -127,7 +141,7 @@ async def _own(values: Values, hold: Hold, *, servers: bool, listen: bool) -> As
             gateway = await started(stack, config, hold, servers=servers)
             if listen:
                 await stack.enter_async_context(listening(gateway, listener, hold))
-            else:
+            if settle:
                 # Whoever stays can wait for a server when it is needed; a verb asks once, so it waits for all of them.
                 await gateway.fleet.settled(SERVER_SECONDS)
             listened = config.settings.listen
@@ -246,14 +260,14 @@ def reason_of(problem: Mapping[str, Any]) -> Reason:
 Work = Callable[[Api], Awaitable[Exit]]
 
 
-def through_gateway(values: Values, work: Work, *, servers: bool = False) -> Exit:
+def through_gateway(values: Values, work: Work, *, servers: bool = False, listen: bool = False) -> Exit:
     """Run a verb against the REST face of the gateway of the data folder."""
-    return asyncio.run(_through_gateway(values, work, servers=servers))
+    return asyncio.run(_through_gateway(values, work, servers=servers, listen=listen))
 
 
-async def _through_gateway(values: Values, work: Work, *, servers: bool) -> Exit:
+async def _through_gateway(values: Values, work: Work, *, servers: bool, listen: bool) -> Exit:
     outcome: Exit | InterlockError = Exit.INTERNAL
-    async with reaching(values, servers=servers) as reach:
+    async with reaching(values, servers=servers, listen=listen) as reach:
         try:
             outcome = await work(Api(reach, credential_of(folder_of(values))))
         except InterlockError as failed:

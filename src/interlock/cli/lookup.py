@@ -1,9 +1,10 @@
-"""Finding what a person means among what the gateway knows: a tool by its name, a server by its id or namespace.
+"""Finding what a person means among what the gateway knows: a tool by its name, a server by its id or namespace, an
+approval or a grant by a part of its id.
 
-A name that fits several tools is refused with all of them, never resolved by a guess.
+A name that fits several things is refused with all of them, never resolved by a guess.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +16,8 @@ from interlock.errors import Code, InterlockError
 
 _SHOWN = 10
 _LONGEST_QUERY = 200
+FEWEST = 4
+"""So many characters of an id are enough, if no other id has them in that place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,3 +78,22 @@ async def note_servers_down(api: Api) -> None:
         if each["health"] != "ready":
             why = f": {each['problem']}" if each["problem"] else ""
             note(f"Server '{each['id']}' is {each['health']}{why}")
+
+
+def by_part(given: str, ids: Sequence[str], what: str) -> str | None:
+    """The one id that is this, or begins or ends with it; None when there is none. Several are refused."""
+    if given in ids:
+        return given
+    if len(given) < FEWEST:
+        raise bad(f"'{given}' is too short for an id", f"Give at least {FEWEST} characters, from its beginning or end.")
+    fitting = [each for each in ids if _is_part(given, each)]
+    if len(fitting) > 1:
+        more = f" and {len(fitting) - _SHOWN} more" if len(fitting) > _SHOWN else ""
+        listed = ", ".join(fitting[:_SHOWN])
+        raise bad(f"several {what}s begin or end with '{given}': {listed}{more}", "Give more of the id.")
+    return fitting[0] if fitting else None
+
+
+def _is_part(given: str, whole: str) -> bool:
+    # Nobody who types the beginning of an id has to type the two letters that say what it is of.
+    return whole.startswith(given) or whole.partition("_")[2].startswith(given) or whole.endswith(given)

@@ -18,7 +18,7 @@ from interlock.errors import ANSWERS, ConfigError, Exit, Reason
 _HIDDEN_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp", "Zs"})
 _INVISIBLE = frozenset("\u180b\u180c\u180d\u180f\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
 """Letters and marks that print as nothing."""
-_STYLES = {
+STYLES = {
     "read-only": "green",
     "write-capable": "yellow",
     "subprocess": "magenta",
@@ -36,7 +36,10 @@ _STYLES = {
     "warn": "yellow",
     "fail": "bold red",
     "down": "bold red",
+    "pending": "yellow",
+    "approved": "green",
 }
+_UNITS = (("d", 86_400, 1_000_000), ("h", 3_600, 24), ("m", 60, 60), ("s", 1, 60))
 
 
 def visible(text: str) -> str:
@@ -57,13 +60,16 @@ def forget_stdout() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def write(text: str) -> None:
-    """The one way to stdout. A reader that went away does not change what a verb found, nor its exit code."""
+def write(text: str) -> bool:
+    """The one way to stdout; whether somebody still reads. A reader that went away does not change what a verb found,
+    nor its exit code."""
     try:
         sys.stdout.write(text)
         sys.stdout.flush()
     except BrokenPipeError:
         forget_stdout()
+        return False
+    return True
 
 
 def print_json(value: Json) -> None:
@@ -95,7 +101,7 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     for column in columns:
         table.add_column(column, overflow="fold")
     for row in rows:
-        table.add_row(*(Text(visible(cell), style=_STYLES.get(cell, "")) for cell in row))
+        table.add_row(*(Text(visible(cell), style=STYLES.get(cell, "")) for cell in row))
     # Rendered first and written by us, because rich would end the process when the reader goes away.
     with console.capture() as captured:
         console.print(table)
@@ -134,6 +140,13 @@ def counted(number: int, word: str) -> str:
 def short_time(at: str | None) -> str:
     """A time of ours, to the second: `2026-11-15 09:30:00Z`. `-` when there is none."""
     return "-" if at is None else f"{at[:10]} {at[11:19]}Z"
+
+
+def span(seconds: float) -> str:
+    """How long, in two units at most: `42s`, `4m 12s`, `3h 5m`, `2d 4h`."""
+    left = max(int(seconds), 0)
+    found = [(left // size % most, unit) for unit, size, most in _UNITS if left >= size]
+    return " ".join(f"{number}{unit}" for number, unit in found[:2] if number) or "0s"
 
 
 def reason_as_json(reason: Reason) -> dict[str, Json]:

@@ -65,7 +65,8 @@ def _live(values: Values, arguments: dict[str, Json], flags: RunToolFlags) -> Ex
         }
         return await send(api, found.server, found.tool, body, as_json=values.json)
 
-    return through_gateway(values, work, servers=True)
+    # Others reach this gateway too, if it is our own: a rule may have the call approved first.
+    return through_gateway(values, work, servers=True, listen=True)
 
 
 def _dry_run(

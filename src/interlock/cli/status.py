@@ -8,20 +8,18 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
-from interlock import errors
 from interlock.cli.checkup_live import fixes
 from interlock.cli.command import Values, Verb, add_json
-from interlock.cli.gateway import Api, credential_of, folder_of, remote, running_at
-from interlock.cli.render import counted, print_json, print_lines, print_table
-from interlock.errors import Exit, InterlockError
-from interlock.store.folder import DataFolder, FolderBusy
+from interlock.cli.gateway import Api, address_of, credential_of, folder_of, remote
+from interlock.cli.render import counted, print_json, print_lines, print_table, short_time, span
+from interlock.errors import Exit
 
 _CALLS = "tool_call,policy_decision"
 
 
 def _status(values: Values) -> Exit:
     folder = folder_of(values)
-    address = _address(folder)
+    address = address_of(folder)
     api = Api(remote(address, folder), credential_of(folder))
     report: dict[str, Any] = {"address": address, "folder": str(folder.path.absolute()), **asyncio.run(_report(api))}
     if values.json:
@@ -33,24 +31,21 @@ def _status(values: Values) -> Exit:
     return Exit.OK if ready else Exit.UNREACHABLE
 
 
-def _address(folder: DataFolder) -> str:
-    also = ""
-    try:
-        address = running_at(folder)
-    except FolderBusy:
-        address, also = None, " Another command works there; it may be a gateway that is just starting."
-    if address is None:
-        raise InterlockError(errors.NOT_RUNNING(folder=folder.path, also=also))
-    return address
-
-
 async def _report(api: Api) -> dict[str, Any]:
     page = await api.get("activity", type=_CALLS)
     return {
         "settings": await api.get("settings"),
         "servers": (await api.get("servers"))["items"],
+        "approvals": await _approvals(api),
+        "freezes": (await api.get("freezes"))["items"],
         "recent_calls": dict(Counter(each["status"] for each in page["items"]).most_common()),
     }
+
+
+async def _approvals(api: Api) -> dict[str, Any]:
+    """How many calls wait, and whether anybody listens for them."""
+    figures = await api.get("approvals", "metrics", since="1h")
+    return {name: figures[name] for name in ("pending", "oldest_wait_seconds", "listening")}
 
 
 def _print(report: dict[str, Any]) -> None:
@@ -74,8 +69,26 @@ def _lines(report: dict[str, Any]) -> Iterable[str]:
     by_status = ", ".join(f"{count} {status}" for status, count in calls.items())
     total = sum(calls.values())
     yield f"Calls:    {by_status} (the last {counted(total, 'call')})" if calls else "Calls:    none yet"
+    yield f"Waiting:  {_waiting(report['approvals'])}"
+    yield from (f"Frozen:   {_frozen(each)}" for each in report["freezes"])
     if not any(each["enabled"] for each in report["servers"]):
         yield "Servers:  none enabled"
+
+
+def _waiting(approvals: dict[str, Any]) -> str:
+    if not approvals["pending"]:
+        return "no call waits for approval"
+    told = (
+        f"{counted(approvals['pending'], 'call')} for approval, the first for {span(approvals['oldest_wait_seconds'])}"
+    )
+    return f"{told}; `interlock approval list`"
+
+
+def _frozen(freeze: dict[str, Any]) -> str:
+    named = {kind: f"{kind} '{freeze[kind]}'" for kind in ("server", "caller") if freeze[kind] is not None}
+    what = next(iter(named.values()), "everything")
+    why = f": {freeze['reason']}" if freeze["reason"] else ""
+    return f"{what}, by {freeze['by']} at {short_time(freeze['at'])}{why}"
 
 
 VERB = Verb(

@@ -149,7 +149,7 @@ class _Way:
         """Be at a gateway until another one is wanted."""
         deadline = asyncio.get_running_loop().time() + PATIENCE
         while True:
-            async with reaching(self.values, servers=True, listen=True) as reach:
+            async with reaching(self.values, servers=True, listen=True, settle=False) as reach:
                 problem = await _problem(reach)
                 if not problem:
                     self._tell(reach)

@@ -213,6 +213,7 @@ SHELL_FIXES: dict[Code, str] = {
     Code.UNKNOWN_TOOL: "`interlock tool list` shows the names.",
     Code.INVALID_ARGUMENTS: "Correct the arguments; `interlock tool show {tool}` shows the schema.",
     Code.SERVER_MISMATCH: "Use `interlock call tool-destructive`.",
+    Code.PENDING: "Approve it with `interlock approval approve {approval}` and repeat this command: it runs once.",
     Code.JUSTIFICATION_REQUIRED: "Add --reason with one or two sentences for the reviewer.",
 }
 """What to do next at a shell, for the codes of a call whose fix is written for agents."""
