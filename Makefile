@@ -49,6 +49,7 @@ bench: .venv/.dev ## run the measurements; each prints ratios of one run
 	$(BIN)/python bench/store.py
 	$(BIN)/python bench/link_http.py
 	$(BIN)/python bench/lane.py
+	$(BIN)/python bench/holds.py
 
 LOCK := $(UV_ENV) $(UV) pip compile -q --generate-hashes --universal --python-version 3.11 --no-emit-index-url \
 	--custom-compile-command 'make lock'

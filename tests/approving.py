@@ -46,7 +46,7 @@ class Counter:
     async def asked(self, count: int = 1) -> list[Pending]:
         """Those who wait, once there are so many."""
         async with asyncio.timeout(SOON):
-            while len(self.board) < count or any(not each.callers for each in self.board if not each.answered):  # noqa: ASYNC110
+            while len(self.board) < count or not all(each.kept for each in self.board):  # noqa: ASYNC110
                 await asyncio.sleep(0.005)  # the caller may be in another process
         return list(self.board)
 

@@ -23,6 +23,7 @@ TESTED_ELSEWHERE = {
     "kept.py": "tests/test_record.py",
     "receive/turns.py": "tests/behaviours/test_questions.py",
     "sent.py": "tests/test_pipeline.py",
+    "store/approval_queries.py": "tests/store/test_approvals.py",
     "store/protocol.py": "tests/store/test_contract.py",
     "web/feed.py": "tests/web/test_events.py",
 }

@@ -98,8 +98,8 @@ class Pipeline:
         call = replace(call, caller=caller)
         facts = self._facts(call, found, way)
         verdict = self._second_key.fits(approved, facts)
-        if approved.grant.uses:
-            return await self._second_key.outcome(approved.approval, found)
+        if approved.grant.activity is not None:
+            return await self._second_key.outcome(approved.approval, call, found)
         if not isinstance(verdict, Allow) or found is None:
             return await self._refuse(facts, found, verdict, way, approved.approval)
         return await self._pass(call, found, verdict, way, waited=True)
@@ -109,8 +109,8 @@ class Pipeline:
             if verdict.grant is None:
                 return await self._forward(call, found, verdict, way)
             forward = partial(self._forward, call, found, verdict, way)
-            reply = await self._second_key.use(verdict, forward, waited=waited)
-        return reply or await self._second_key.outcome(verdict.approval or "", found)
+            reply = await self._second_key.use(call, verdict, forward, waited=waited)
+        return reply or await self._second_key.outcome(verdict.approval or "", call, found)
 
     async def _refuse(
         self,

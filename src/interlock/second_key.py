@@ -10,7 +10,7 @@ INVARIANT: after a yes only a fresh decision that needs exactly this grant lets 
 import asyncio
 import dataclasses
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
 import msgspec
 from msgspec.structs import replace
@@ -49,6 +49,8 @@ _QUESTION = Question(
         },
     },
 )
+_Run: TypeAlias = tuple[str, str]
+"""An approval, and the digest of the arguments: by a wider grant, calls with other arguments run too."""
 RECORDED = "interlock/recorded"
 """The key in `_meta` of an outcome that comes from the record."""
 
@@ -61,7 +63,7 @@ class SecondKey:
         self._desk = desk
         self._recorder = recorder
         self._awake = awake
-        self._runs: dict[str, asyncio.Future[Reply | None]] = {}
+        self._runs: dict[_Run, asyncio.Future[Reply | None]] = {}
         """The calls that run by an approval now, for those who wait for the same one."""
 
     def known(self, call: Call, now: Micros) -> Known:
@@ -96,43 +98,48 @@ class SecondKey:
         fresh = replace(facts, grants=(unspent(approved.grant),))
         return still_fits(decide(fresh), approved.grant, fresh, self._desk.register.board.may_still)
 
-    async def use(self, verdict: Allow, forward: Callable[[], Awaitable[Reply]], *, waited: bool) -> Reply | None:
+    async def use(
+        self, call: Call, verdict: Allow, forward: Callable[[], Awaitable[Reply]], *, waited: bool
+    ) -> Reply | None:
         """Run a call by its grant; None when somebody else brought the same call and used it. Of those who waited for
         one approval together only one runs, however wide the grant is."""
-        register, approval = self._desk.register, verdict.approval or ""
-        grant = None if waited and approval in self._runs else register.take(verdict.grant or "")
+        register, run = self._desk.register, (verdict.approval or "", call.digest)
+        grant = None if waited and run in self._runs else register.take(verdict.grant or "")
         if grant is None:
             return None
         try:
             # By a wider grant others may run too, and theirs is not the call that was waited for.
-            return await (self._joinable(approval, forward) if waited or grant.uses_left is not None else forward())
+            return await (self._joinable(run, forward) if waited or grant.uses_left is not None else forward())
         except GrantSpent:
             return None
         except StoreUnavailable:
             register.give_back(grant)
             raise
 
-    async def _joinable(self, approval: str, forward: Callable[[], Awaitable[Reply]]) -> Reply:
+    async def _joinable(self, run: _Run, forward: Callable[[], Awaitable[Reply]]) -> Reply:
         """Run a call, and have others who ask for its outcome meanwhile wait for it."""
-        self._runs[approval] = ended = asyncio.get_running_loop().create_future()
+        self._runs[run] = ended = asyncio.get_running_loop().create_future()
         try:
             reply = await forward()
             ended.set_result(reply)
             return reply
         finally:
-            del self._runs[approval]
+            del self._runs[run]
             if not ended.done():
                 ended.set_result(None)
 
-    async def outcome(self, approval: str, found: ListedTool | None) -> Reply:
-        """What came of the call that an approval let pass: as it ends, if it runs, else as it was recorded."""
-        running = self._runs.get(approval)
+    async def outcome(self, approval: str, call: Call, found: ListedTool | None) -> Reply:
+        """What came of the call that an approval let pass: as it ends, if it runs, else as it was recorded. Never that
+        of another call, with other arguments."""
+        running = self._runs.get((approval, call.digest))
         reply = None if running is None else await asyncio.shield(running)
         if reply is not None:
             return reply
         used = await self._desk.register.used_by(approval)
+        ran = None if used is None else await self._recorder.find(used)
+        of_this = ran if ran is not None and ran.body.get("digest") == call.digest else None
         schema = found is not None and "outputSchema" in found.descriptor
-        return recorded(None if used is None else await self._recorder.find(used), approval, has_schema=schema)
+        return recorded(of_this, approval, has_schema=schema)
 
 
 # While it waits -------------------------------------------------------------------------------------------------

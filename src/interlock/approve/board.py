@@ -41,16 +41,38 @@ class Resolved(Struct, frozen=True):
 class Pending:
     """An approval that waits, and who waits for it."""
 
-    __slots__ = ("answered", "callers", "created_at", "expires_at", "id", "key", "resolved", "waiters")
+    __slots__ = (
+        "answered",
+        "callers",
+        "created_at",
+        "expires_at",
+        "id",
+        "kept",
+        "key",
+        "resolved",
+        "to_end",
+        "waiters",
+    )
 
     def __init__(
-        self, approval_id: str, key: GrantKey, expires_at: Micros, *, created_at: Micros = 0, answered: bool = False
+        self,
+        approval_id: str,
+        key: GrantKey,
+        expires_at: Micros,
+        *,
+        created_at: Micros = 0,
+        answered: bool = False,
+        kept: bool = False,
     ) -> None:
         self.id = approval_id
         self.key = key
         self.created_at = created_at
         self.expires_at = expires_at
         self.answered = answered
+        self.kept = kept
+        """Whether it is known to have a row: it is here before that."""
+        self.to_end: str | None = None
+        """Why it is to be cancelled as soon as it has a row, if it is."""
         self.callers = 0
         """How many calls wait for it: when none is left it is cancelled, unless somebody was told to come again."""
         self.waiters: set[asyncio.Future[None]] = set()

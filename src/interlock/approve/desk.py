@@ -36,7 +36,7 @@ PROGRESS_SECONDS = 5.0
 SWEEP_SECONDS = 1.0
 """How often deadlines are looked at, at the least: a clock may jump."""
 MAX_ID = 64
-DISCONNECTED, SHUTDOWN = "client disconnected", "server shutdown"
+SHUTDOWN = "server shutdown"
 
 Progress: TypeAlias = Callable[[float, str], None]
 """Tells a caller that its call still waits: for how many seconds it has, and a sentence."""
@@ -186,7 +186,7 @@ class Desk:
             told = await self._resolved_or_told(pending, held)
         except asyncio.CancelledError:
             pending.callers -= 1
-            await self._left(pending)
+            await self.register.leave(pending)
             raise
         pending.callers -= 1
         if told is not None:
@@ -206,12 +206,6 @@ class Desk:
                 held.progress(waited, f"Waiting for approval {pending.id}")
             await _news(pending, _pause(patience, waited, talks=held.progress is not None))
         return None
-
-    async def _left(self, pending: Pending) -> None:
-        """A caller went away. When nobody waits any more, and nobody was told to come again, nobody will come."""
-        if not pending.callers and not pending.answered and pending.resolved is None:
-            with contextlib.suppress(StoreUnavailable):  # then its deadline ends it
-                await self.register.end_all([pending.id], ApprovalEvent.CANCEL, DISCONNECTED)
 
     async def _outcome(self, approval_id: str) -> Approved | Unapproved:
         """What the row says."""

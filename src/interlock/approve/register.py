@@ -7,7 +7,9 @@ INVARIANT: one statement makes the transition, and it is in one transaction with
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+import contextlib
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from typing import Any, TypeVar
 
 from msgspec.structs import replace
 
@@ -25,6 +27,7 @@ TRIES = 20
 PAGE = 500
 RESTARTED = "gateway restarted"
 LOST = "the request could not be recorded"
+DISCONNECTED = "client disconnected"
 
 _STATUSES: dict[ApprovalState, CallState] = {
     ApprovalState.PENDING: CallState.HELD,
@@ -34,6 +37,7 @@ _STATUSES: dict[ApprovalState, CallState] = {
     ApprovalState.CANCELLED: CallState.CANCELLED,
 }
 
+T = TypeVar("T")
 Log = Callable[[Sequence[Activity]], Awaitable[None]]
 
 
@@ -55,9 +59,7 @@ class Register:
         for offset in range(0, MAX_PENDING, PAGE):
             page = await self._store.list_approvals(ApprovalFilter(ApprovalState.PENDING, limit=PAGE, offset=offset))
             for each in page.items:
-                self.board.add(
-                    Pending(each.id, each.key, each.expires_at, created_at=each.created_at, answered=each.answered)
-                )
+                self.board.add(_pending(each, kept=True))
             left += [each.id for each in page.items if not each.answered]
             if offset + PAGE >= page.total:
                 break
@@ -74,26 +76,38 @@ class Register:
 
     async def add(self, approval: Approval) -> Pending:
         """Put a question to the reviewers. It is on the board at once, so that nobody asks it a second time."""
-        pending = Pending(approval.id, approval.key, approval.expires_at, created_at=approval.created_at)
+        pending = _pending(approval)
+        pending.callers = 1  # whoever asks waits too: others who wait with it, and leave, do not end its question
         self.board.add(pending)
+        try:
+            await _to_its_end(self._keep(approval, pending))
+        except asyncio.CancelledError:
+            pending.callers -= 1
+            await self.leave(pending)
+            raise
+        pending.callers -= 1
+        return pending
+
+    async def _keep(self, approval: Approval, pending: Pending) -> None:
         try:
             kept = await self._store.add_approval(approval, self._told(approval, "created"))
         except StoreUnavailable:
             self._lost(pending)
             raise
-        except asyncio.CancelledError:
-            # It may be written all the same. What is asked of the store after it comes after it.
-            await self._leave(approval, pending)
-            raise
         if not kept:
             self._lost(pending)
             raise StoreUnavailable("The same call is asked about elsewhere.")
+        pending.kept = True
         self._tell(approval, "created")
-        return pending
+        if pending.to_end is not None:
+            with contextlib.suppress(StoreUnavailable):  # then its deadline ends it
+                await self.end_all([approval.id], ApprovalEvent.CANCEL, pending.to_end)
 
-    async def _leave(self, approval: Approval, pending: Pending) -> None:
-        if not pending.callers and not await self.end(approval, ApprovalEvent.CANCEL, "client disconnected"):
-            await self.end_all([approval.id], ApprovalEvent.CANCEL, "client disconnected")
+    async def leave(self, pending: Pending) -> None:
+        """A caller went away. When nobody waits any more, and nobody was told to come again, nobody will come."""
+        if not pending.callers and not pending.answered and pending.resolved is None:
+            with contextlib.suppress(StoreUnavailable):  # then its deadline ends it
+                await self.end_all([pending.id], ApprovalEvent.CANCEL, DISCONNECTED)
 
     def _lost(self, pending: Pending) -> None:
         self.board.remove(pending)
@@ -114,13 +128,19 @@ class Register:
         approval = await self._store.get_approval(approval_id)
         if approval is None or approval.status is ApprovalState.PENDING:
             return None
-        grant = await self._store.get_grant(approval_id) if approval.status is ApprovalState.APPROVED else None
+        return await self._became(approval)
+
+    async def _became(self, approval: Approval) -> Resolved:
+        grant = await self._store.get_grant(approval.id) if approval.status is ApprovalState.APPROVED else None
         return Resolved(approval.status, approval.resolution, grant)
 
     # Changes ----------------------------------------------------------------------------------------------------
 
     async def change(self, made: Answered) -> bool:
-        """Compare and set; if it counted, those who wait are woken."""
+        """Compare and set; if it counted, those who wait are woken, even if whoever changed it has gone meanwhile."""
+        return await _to_its_end(self._change(made))
+
+    async def _change(self, made: Answered) -> bool:
         approval = made.approval
         what = "voted" if approval.status is ApprovalState.PENDING else approval.status.value
         if not await self._store.change_approval(approval, self._told(approval, what), made.grant):
@@ -162,13 +182,18 @@ class Register:
     async def _end_one(self, approval_id: str, event: ApprovalEvent, resolution: str) -> None:
         for _ in range(TRIES):
             approval = await self._store.get_approval(approval_id)
-            if approval is not None and approval.status is ApprovalState.PENDING:
-                if await self.end(approval, event, resolution) or event is ApprovalEvent.EXPIRE:
-                    return  # what is not over yet, by the clock of the store, is looked at again soon
-            else:
-                # Resolved where it was not seen, or never written.
-                self._wake(approval_id, await self.resolved(approval_id) or Resolved(ApprovalState.CANCELLED, LOST))
+            if approval is None:
+                pending = self.board.find(approval_id)
+                if pending is not None and pending.kept:
+                    continue  # it was written while we looked
+                if pending is not None and event is ApprovalEvent.CANCEL:
+                    pending.to_end = resolution  # by whoever writes it, as soon as there is a row
                 return
+            if approval.status is not ApprovalState.PENDING:  # resolved where it was not seen
+                self._wake(approval_id, await self._became(approval))
+                return
+            if await self.end(approval, event, resolution) or event is ApprovalEvent.EXPIRE:
+                return  # what is not over yet, by the clock of the store, is looked at again soon
 
     async def expire(self, now: Micros) -> None:
         """End what is over, and forget what is of no interest any more."""
@@ -190,7 +215,7 @@ class Register:
         self.board.grant(grant)
 
     async def used_by(self, approval_id: str) -> str | None:
-        """The activity of the last call that an approval let pass; None when there was none."""
+        """The activity of the call that was approved, when it ran last; None when it has not."""
         grant = await self._store.get_grant(approval_id)
         return None if grant is None else grant.activity
 
@@ -239,3 +264,31 @@ class Register:
             rule_id=approval.rule_id,
             approval_id=approval.id,
         )
+
+
+def _pending(approval: Approval, *, kept: bool = False) -> Pending:
+    return Pending(
+        approval.id,
+        approval.key,
+        approval.expires_at,
+        created_at=approval.created_at,
+        answered=approval.answered,
+        kept=kept,
+    )
+
+
+async def _to_its_end(work: Coroutine[Any, Any, T]) -> T:
+    """What comes of a change, which goes on even if whoever wanted it has gone: what the store has taken counts, and
+    those who wait have to hear of it."""
+    task = asyncio.ensure_future(work)
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        task.add_done_callback(_unheard)
+        raise
+
+
+def _unheard(task: "asyncio.Task[Any]") -> None:
+    """Nobody is left to hear that it failed; what it was about is settled at its deadline."""
+    if not task.cancelled():
+        task.exception()

@@ -161,7 +161,9 @@ def refusal_to(approver: Approver, approval: Approval, lineage: Lineage) -> Reas
         return errors.SELF_APPROVAL()
     wanted = approval.terms.approvers
     kind = HUMANS if approver.person else AGENTS
-    if wanted and approver.name not in wanted and kind not in wanted:
+    # Somebody who is named like a kind is not of that kind because of it.
+    named = approver.name in wanted and approver.name not in (HUMANS, AGENTS)
+    if wanted and not named and kind not in wanted:
         return errors.NOT_AMONG_APPROVERS(approvers=", ".join(wanted))
     return None
 

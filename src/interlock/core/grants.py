@@ -57,7 +57,7 @@ class Grant:
     created_at: Micros = 0
     uses: int = 0
     activity: str | None = None
-    """The activity of the last call that used it."""
+    """The activity of the last call that used it, of those that were asked about: by a wider grant others pass too."""
 
 
 _KEY_WORDS = {

@@ -54,17 +54,31 @@ def _people(minted: Iterable[Minted]) -> frozenset[str]:
     """The principals whose every token is a person's and was made by a person, or by nobody at the first start."""
     makers: defaultdict[str, set[str]] = defaultdict(set)
     doubtful: set[str] = set()
+    roots: set[str] = set()
     for each in minted:
-        makers[each.principal].update(() if each.minted_by is None or each.vouched else (each.minted_by,))
+        # Whoever mints more for itself changes nothing.
+        own = each.minted_by is None or each.vouched
+        makers[each.principal].update(() if own or each.minted_by == each.principal else (each.minted_by or "",))
+        roots.update((each.principal,) if own else ())
         if each.kind != HUMAN:
             doubtful.add(each.principal)
     people = makers.keys() - doubtful
     while True:
-        # A maker that is no principal itself cannot vouch for anybody. Whoever mints more for itself changes nothing.
-        kept = {name for name in people if makers[name] - {name} <= people}
+        # A maker that is no principal itself cannot vouch for anybody.
+        kept = _rooted({name for name in people if makers[name] <= people}, makers, roots)
         if kept == people:
             return frozenset(people)
         people = kept
+
+
+def _rooted(people: set[str], makers: Mapping[str, set[str]], roots: set[str]) -> set[str]:
+    """Those who go back to the first start: people who only ever vouch for each other, or for themselves, are none."""
+    found = people & roots
+    while True:
+        more = found | {name for name in people if makers[name] & found}
+        if more == found:
+            return found
+        found = more
 
 
 def _families(links: Mapping[str, set[str]]) -> Mapping[str, frozenset[str]]:

@@ -75,9 +75,11 @@ WHERE expires_at > ? AND revoked_at IS NULL AND (uses_left IS NULL OR uses_left 
 # The one of an approval.
 GET_GRANT = f"{_GRANT} WHERE approval = ?"
 
-# One use, if there is one left.
+# One use, if there is one left. Who brings the approval again gets the outcome of the call that was asked about, and
+# not that of another which the same grant let pass.
 USE_GRANT = """
-UPDATE granted SET uses_left = uses_left - 1, uses = uses + 1, activity = ?
+UPDATE granted SET uses_left = uses_left - 1, uses = uses + 1,
+    activity = CASE WHEN body ->> '$.key.digest' = ? THEN ? ELSE activity END
 WHERE id = ? AND revoked_at IS NULL AND (uses_left IS NULL OR uses_left > 0) AND expires_at > ?
 """
 

@@ -3,8 +3,9 @@
 What a row is compared and found by has a column; everything else is in its body. This module refuses to know SQL.
 """
 
+import json
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -18,6 +19,8 @@ from interlock.core.lifecycle import ApprovalState
 from interlock.core.model import HoldTerms
 from interlock.store.protocol import StoreUnavailable
 from interlock.store.rows import Row, json_text, storable
+
+T = TypeVar("T")
 
 
 class _ApprovalBody(Struct, frozen=True):
@@ -86,7 +89,7 @@ def approval_of(row: Sequence[Any]) -> Approval:
 
 def _approval_of(row: Sequence[Any]) -> Approval:
     identity, status, version, approver, gateway, answered, created_at, decided_at, expires_at, votes, body = row
-    rest = msgspec.json.decode(body, type=_ApprovalBody)
+    rest = _decoded(body, _ApprovalBody)
     return Approval(
         **asdict(rest),
         id=identity,
@@ -98,7 +101,7 @@ def _approval_of(row: Sequence[Any]) -> Approval:
         created_at=created_at,
         decided_at=decided_at,
         expires_at=expires_at,
-        votes=msgspec.json.decode(votes, type=tuple[Vote, ...]),
+        votes=_decoded(votes, tuple[Vote, ...]),
     )
 
 
@@ -112,7 +115,7 @@ def grant_row(grant: Grant) -> Row:
 def grant_of(row: Sequence[Any]) -> Grant:
     """The grant of a row."""
     identity, approval, scope, created_at, expires_at, uses_left, uses, revoked_at, activity, body = row
-    rest = msgspec.json.decode(body, type=_GrantBody)
+    rest = _decoded(body, _GrantBody)
     return Grant(
         id=identity,
         key=rest.key,
@@ -137,6 +140,14 @@ def freeze_of(row: Sequence[Any]) -> Freeze:
     """The freeze of a row."""
     kind, name, at, by, reason = row
     return Freeze(Frozen(FreezeKind(kind), name), at, by, reason)
+
+
+def _decoded(text: str, kind: type[T]) -> T:
+    try:
+        return msgspec.json.decode(text, type=kind)
+    except msgspec.DecodeError:
+        # Half a character, which is kept as an escape, and which msgspec does not read.
+        return msgspec.convert(json.loads(text), kind)
 
 
 def _votes(approval: Approval) -> str:

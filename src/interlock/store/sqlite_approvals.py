@@ -90,7 +90,9 @@ class SqliteApprovals:
         return grant_of(rows[0]) if rows else None
 
     async def use_grant(self, grant_id: str, call: Activity) -> bool:
-        use = Guard(queries.USE_GRANT, storable((call.id, grant_id)), timed=True)
+        digest = call.body.get("digest")
+        about = digest if isinstance(digest, str) else None
+        use = Guard(queries.USE_GRANT, storable((about, call.id, grant_id)), timed=True)
         return await self._write((record_of(call),), use)
 
     async def revoke_grant(self, grant_id: str, at: Micros, why: Activity) -> bool:

@@ -95,6 +95,11 @@ BEGIN
     SELECT RAISE(ABORT, 'a grant is only used or revoked');
 END;
 
+CREATE TRIGGER granted_remains BEFORE DELETE ON granted
+BEGIN
+    SELECT RAISE(ABORT, 'a grant is never deleted');
+END;
+
 -- What is stopped: everything (''), one server, or one caller.
 CREATE TABLE freeze (
     kind TEXT NOT NULL CHECK (kind IN ('all', 'server', 'caller')),

@@ -1,0 +1,57 @@
+"""The emergency stop: it counts at once, outlives a restart, and is on record."""
+
+import pytest
+
+from interlock.approve.freezer import Freezer
+from interlock.core.freezes import FreezeKind, Frozen
+from interlock.store.protocol import ActivityType, StoreUnavailable
+from tests.approve.rooms import Waiting, call
+
+ALL, UP = Frozen(FreezeKind.ALL), Frozen(FreezeKind.SERVER, "up")
+
+
+async def test_a_stop_counts_is_kept_and_is_lifted(room: Waiting) -> None:
+    freezer = room.room.freezer
+    await freezer.freeze(UP, "olga", "incident")
+    after = Freezer(room.store.approvals, room.clock)
+    await after.load()
+
+    assert freezer.of(call()) == after.of(call()) == "server 'up' (incident)"
+    assert await freezer.thaw(UP, "olga")
+    assert not await freezer.thaw(UP, "olga")
+    assert freezer.of(call()) is None
+    await after.load()
+    assert after.of(call()) is None
+
+
+async def test_one_of_two_stops_is_lifted_by_itself(room: Waiting) -> None:
+    freezer = room.room.freezer
+    await freezer.freeze(ALL, "olga", "")
+    await freezer.freeze(UP, "olga", "")
+    await freezer.thaw(ALL, "olga")
+
+    assert freezer.of(call()) == "server 'up'"
+
+
+async def test_who_stopped_what_and_why_is_on_record_without_secrets(room: Waiting) -> None:
+    await room.room.freezer.freeze(UP, "olga", "leaked ghp_0123456789abcdefghijABCDEFGHIJ012345")
+    room.clock.forward(1)
+    await room.room.freezer.thaw(UP, "paul")
+    stopped, lifted = await room.activities(ActivityType.SYSTEM)
+
+    assert (stopped.caller, stopped.server, stopped.body["change"]) == ("olga", "up", "frozen")
+    assert "ghp_" not in str(stopped.body)
+    assert (lifted.caller, lifted.body["change"], lifted.body["what"]) == ("paul", "thawed", "server 'up'")
+
+
+async def test_a_stop_that_cannot_be_kept_stands_and_one_that_cannot_be_lifted_too(room: Waiting) -> None:
+    freezer = room.room.freezer
+    await freezer.freeze(UP, "olga", "")
+    await room.store.close()
+    with pytest.raises(StoreUnavailable):
+        await freezer.freeze(ALL, "olga", "")
+    with pytest.raises(StoreUnavailable):
+        await freezer.thaw(UP, "olga")
+
+    assert freezer.of(call()) == "everything"
+    assert set(freezer.in_force) == {ALL, UP}
