@@ -336,7 +336,7 @@ async def _assemble(
     metrics.also(waits)
     notices = Notices(clock, partial(_keep_delivery, store), secrets=recorder.known_secrets)
     audience = Audience(clock, feed, notices)
-    room.register.on_change += [waits.told, audience.told, notices.approval]
+    room.register.on_change += [waits.told, audience.told]
     await room.load()
     room.approvers.use_within = policy.patience.use_within
     pipeline = Pipeline(fleet, recorder, clock, policy, SecondKey(room.desk, recorder, fleet.awake), room.freezer)

@@ -78,6 +78,22 @@ async def test_all_who_wait_for_one_approval_get_the_one_outcome(tmp_path: Path)
     assert held.sends() == 1, "however wide the grant is, what was waited for together runs once"
 
 
+async def test_more_than_so_many_who_wait_for_one_approval_are_told_to_come_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("interlock.approve.desk.MAX_TOGETHER", 3)
+    async with counter(tmp_path) as held, held.client() as client, asyncio.TaskGroup() as group:
+        calls = [group.create_task(client.call_tool(DELETE, wanted())) for _ in range(5)]
+        done = others = set[asyncio.Task[types.CallToolResult]]()
+        while len(done) < 2:
+            done, others = await asyncio.wait(calls, timeout=0.01)
+        await held.approve((await held.one()).id)
+        ran = [await each for each in others]
+
+    assert {said(each.result())["status"] for each in done} == {"pending"}
+    assert ({text_of(each) for each in ran}, held.sends()) == ({RAN}, 1)
+
+
 async def test_a_lost_answer_is_had_again_by_the_id(short: Counter) -> None:
     approval_id = await pending(short)
     await short.approve(approval_id)

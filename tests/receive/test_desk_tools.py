@@ -1,5 +1,6 @@
 """Our tools around approvals, asked as their callers ask them."""
 
+import asyncio
 from collections.abc import AsyncGenerator
 from pathlib import Path
 from typing import Any
@@ -116,3 +117,22 @@ async def test_while_the_store_cannot_be_read_it_says_so(held: Counter) -> None:
     await held.running.gateway.store.close()
 
     assert (await ask(held, LIST))["code"] == "AUDIT_UNAVAILABLE"
+
+
+async def test_a_caller_waits_for_so_many_statuses_at_a_time_and_no_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("interlock.receive.desk_tools.MAX_WATCHING", 2)
+    async with counter(tmp_path, "hold: {answer_after: never, clients: {mcp: 50ms}}") as held:
+        approval_id = await pending(held)
+        tools = desk_tools_of(held.running.gateway)
+        async with asyncio.TaskGroup() as group:
+            params = {"approval_id": approval_id}
+            waiting = [
+                group.create_task(tools.serve(AWAIT, params, Caller("local"), Origin("mcp", "s1"))) for _ in range(3)
+            ]
+            done, others = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+            await held.deny(approval_id)
+
+    assert [each.result()["structuredContent"]["status"] for each in done] == ["pending"]
+    assert {each.result()["structuredContent"]["status"] for each in others} == {"denied"}

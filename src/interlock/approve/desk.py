@@ -35,6 +35,8 @@ from interlock.store.protocol import StoreUnavailable, new_id
 PROGRESS_SECONDS = 5.0
 SWEEP_SECONDS = 1.0
 """How often deadlines are looked at, at the least: a clock may jump."""
+MAX_TOGETHER = 200
+"""How many calls may wait for one approval: they do not count as questions, so a caller could send any number."""
 MAX_ID = 64
 SHUTDOWN = "server shutdown"
 
@@ -94,9 +96,11 @@ class Desk:
 
     async def _sweep(self) -> None:
         while True:
+            now = self._clock.now()
             with contextlib.suppress(StoreUnavailable):  # nobody is told that time is over before that is kept
-                await self.register.expire(self._clock.now())
-            soonest = min((each.expires_at for each in self.register.board), default=None)
+                await self.register.expire(now)
+            # What is over and still there could not be ended: the store has to recover first.
+            soonest = min((each.expires_at for each in self.register.board if each.expires_at > now), default=None)
             left = SWEEP_SECONDS if soonest is None else (soonest - self._clock.now()) / SECOND
             await asyncio.sleep(min(SWEEP_SECONDS, max(left, 0.01)))
 
@@ -196,6 +200,8 @@ class Desk:
     async def _resolved_or_told(self, pending: Pending, held: Held) -> Unapproved | None:
         """Returns when the approval is resolved; or, when the caller would lose patience, what it is told."""
         clock, patience = asyncio.get_running_loop().time, held.patience.of(held.origin.client)
+        if pending.callers > MAX_TOGETHER:
+            patience = 0.0
         began = clock()
         while pending.resolved is None:
             waited = clock() - began

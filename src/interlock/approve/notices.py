@@ -22,7 +22,6 @@ from interlock.approve.hook import RUN_SECONDS, Hook
 from interlock.approve.outbox import TROUBLED, Delivery, Message, Outbox, Status, Target
 from interlock.approve.webhooks import ATTEMPT_SECONDS, PAUSES, Receiver, Webhook
 from interlock.clock import Clock
-from interlock.core.approvals import Approval, shown_approval
 from interlock.core.canonical import canonical_text
 from interlock.core.lifecycle import CallState
 from interlock.core.model import Json, JsonObject, Micros
@@ -33,7 +32,6 @@ from interlock.store.protocol import Activity, ActivityType, new_id
 
 __all__ = ["Delivery", "Notice", "NoticeTargets", "Notices", "Pace", "Status", "Webhook"]
 
-EVENTS = frozenset(f"approval.{word}" for word in ("created", "approved", "denied", "timeout", "cancelled"))
 MOST_SHOWN = 200
 """How many deliveries are remembered."""
 MOST_BODY = 64 * 1024
@@ -130,12 +128,6 @@ class Notices:
     def configured(self) -> bool:
         """Whether anybody is told."""
         return bool(self._all)
-
-    def approval(self, approval: Approval, change: str) -> None:
-        """Tell of a question, and of what became of it. A vote is neither."""
-        event = f"approval.{change}"
-        if event in EVENTS and self.configured:
-            self.tell(Notice(event, self._clock.now(), shown_approval(approval)))
 
     def tell(self, notice: Notice) -> None:
         """Have everybody told who is to be; never waits, never raises."""

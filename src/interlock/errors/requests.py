@@ -214,6 +214,7 @@ SHELL_FIXES: dict[Code, str] = {
     Code.INVALID_ARGUMENTS: "Correct the arguments; `interlock tool show {tool}` shows the schema.",
     Code.SERVER_MISMATCH: "Use `interlock call tool-destructive`.",
     Code.PENDING: "Approve it with `interlock approval approve {approval}` and repeat this command: it runs once.",
-    Code.JUSTIFICATION_REQUIRED: "Add --reason with one or two sentences for the reviewer.",
+    Code.JUSTIFICATION_REQUIRED: "Add --reason with one or two sentences for the reviewer, or --arg _justification=… "
+    "where there is no --reason.",
 }
 """What to do next at a shell, for the codes of a call whose fix is written for agents."""

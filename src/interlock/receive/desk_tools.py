@@ -5,6 +5,7 @@ caller never sees its own requests among those that it could answer. `interlock_
 an approval its status and nothing more: what was approved runs only when the call itself is brought again.
 """
 
+from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
@@ -30,6 +31,8 @@ DENY = "interlock__deny_tool_call"
 AWAIT = "interlock__await_approval"
 MAX_SHOWN = 50
 MAX_RESOLUTION = 1000
+MAX_WATCHING = 100
+"""How often a caller may wait for a status at the same time; beyond that it is told at once."""
 
 
 def _tool(name: str, description: str, required: Mapping[str, str], hints: Mapping[str, bool]) -> dict[str, Any]:
@@ -85,6 +88,7 @@ class DeskTools:
         self._approvers = room.approvers
         self._store = store
         self._is_person = is_person
+        self._watching: Counter[str] = Counter()
         self._patience = patience
         self.on_look: Callable[[], None] = lambda: None
         """Told when an approver looks at what waits."""
@@ -125,8 +129,12 @@ class DeskTools:
 
     async def _await(self, params: JsonObject, caller: Caller, origin: Origin) -> dict[str, Any]:
         approval = await self._own(_id(params), caller)
-        if approval.status is ApprovalState.PENDING:
-            await self._desk.watch(approval.id, self._patience().of(origin.client))
+        if approval.status is ApprovalState.PENDING and self._watching[caller.name] < MAX_WATCHING:
+            self._watching[caller.name] += 1
+            try:
+                await self._desk.watch(approval.id, self._patience().of(origin.client))
+            finally:
+                self._watching[caller.name] -= 1
             approval = await self._own(approval.id, caller)
         return _result({"approval_id": approval.id, "status": approval.status.value})
 
