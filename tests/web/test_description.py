@@ -37,6 +37,8 @@ class Door:
     url: str
     document: dict[str, Any]
     tokens: dict[str, str]
+    described: Any
+    """What schemathesis makes of the description."""
 
     def route(self, method: str, path: str) -> dict[str, Any]:
         return self.document["paths"][path][method.lower()]
@@ -81,7 +83,7 @@ def door(tmp_path_factory: pytest.TempPathFactory) -> Generator[Door]:
             running.gateway.callers.add(token)
         headers = {"Authorization": f"Bearer {tokens['operator']}"}
         document = httpx2.get(f"{url}/api/v1/openapi.json", headers=headers).json()
-        yield Door(url, document, tokens)
+        yield Door(url, document, tokens, cast("Any", schemathesis.openapi.from_dict(document)))
 
 
 def routes() -> list[tuple[str, str]]:
@@ -90,8 +92,7 @@ def routes() -> list[tuple[str, str]]:
 
 def ask_all(door: Door, method: str, path: str, headers: dict[str, str], check: Callable[[Any, Any], None]) -> None:
     """Make requests of one route, and check each answer."""
-    described = cast("Any", schemathesis.openapi.from_dict(door.document))
-    operation = described[path][method]
+    operation = door.described[path][method]
     named = {int(status) for status in door.route(method, path)["responses"] if status != "default"}
 
     @settings(
