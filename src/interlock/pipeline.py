@@ -75,7 +75,7 @@ class Pipeline:
         try:
             if isinstance(verdict, Deny) or found is None:
                 return await self._refuse(facts, found, verdict, way)
-            if isinstance(verdict, Hold) or await self._second_key.has_turned(call):
+            if isinstance(verdict, Hold) or (call.approval_id and await self._second_key.has_turned(call)):
                 return await self._hold(call, found, verdict, way)
             return await self._pass(call, found, verdict, way)
         except StoreUnavailable:

@@ -72,9 +72,7 @@ class SecondKey:
 
     async def has_turned(self, call: Call) -> bool:
         """Whether a call that needs nobody's word names an approval of its caller: then that is what it is about."""
-        if call.approval_id is None:
-            return False
-        approval = await self._desk.register.get(call.approval_id)
+        approval = await self._desk.register.get(call.approval_id or "")
         return approval is not None and approval.requester == call.caller.name
 
     async def turned(
