@@ -152,6 +152,17 @@ def test_a_part_that_fits_several_is_refused_with_all_of_them(il: Interlock, run
     assert two.id in done.err
 
 
+def test_a_part_never_means_another_call_than_the_one_that_was_looked_at(il: Interlock, running: Running) -> None:
+    with held(running, {"name": "looked at"}) as one:
+        il("approval", "deny", one.id)
+    with held(running, {"name": "came after it"}) as two:
+        done = il("approval", "approve", one.id[:7])
+        still = il("approval", "show", two.id, "--json").json["status"]
+
+    assert (done.exit, still) == (2, "pending")
+    assert done.err.startswith(f"several approvals begin or end with '{one.id[:7]}': ")
+
+
 @pytest.mark.parametrize(
     ("given", "error"),
     [

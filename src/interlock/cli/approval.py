@@ -20,7 +20,7 @@ from interlock.core.lifecycle import ApprovalState
 from interlock.errors import Code, Exit, InterlockError
 
 _SEARCHED = 500
-"""Among so many of the newest approvals a part of an id is looked for; it is the largest page."""
+"""Among so many that wait, and so many of all, a part of an id is looked for; it is the largest page."""
 _WIDTH = 11
 _STATES = [each.value for each in ApprovalState]
 _SCOPES = [each.value for each in GrantScope]
@@ -99,18 +99,22 @@ def _show(values: Values) -> Exit:
 
 
 async def find(api: Api, given: str) -> dict[str, Any]:
-    """An approval by its id or a part of it: of one that waits, if it fits one, else of a recent one."""
+    """An approval by its id or a part of it.
+
+    A part has to fit one alone, whether it waits or was answered: ids begin with their time, so the beginning of one
+    that somebody looked at a minute ago is that of the one that waits now.
+    """
     try:
         return await api.get("approvals", given)
     except InterlockError as failed:
         if failed.reason.code is not Code.NOT_FOUND:
             raise
-    for status in ("pending", None):
-        items = (await api.get("approvals", status=status, limit=_SEARCHED))["items"]
-        chosen = by_part(given, [each["id"] for each in items], "approval")
-        if chosen is not None:
-            return next(each for each in items if each["id"] == chosen)
-    raise InterlockError(errors.NOT_FOUND(what=f"Approval '{given}'", suggestion=""))
+    pages = [await api.get("approvals", status=status, limit=_SEARCHED) for status in ("pending", None)]
+    known = {each["id"]: each for page in pages for each in page["items"]}
+    chosen = by_part(given, list(known), "approval")
+    if chosen is None:
+        raise InterlockError(errors.NOT_FOUND(what=f"Approval '{given}'", suggestion=""))
+    return known[chosen]
 
 
 # approve, deny --------------------------------------------------------------------------------------------------
