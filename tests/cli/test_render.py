@@ -110,6 +110,21 @@ def test_a_table_is_never_cut_where_there_is_no_terminal(capsys: pytest.CaptureF
     assert capsys.readouterr().out.splitlines()[1] == f"{'x' * 300}  {'y' * 900}"
 
 
+def test_a_narrow_terminal_folds_prose_and_leaves_every_name_whole(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = ["ap_" + "0" * 30, "files__move_file", "operator-agent", "write-capable"]
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    prose = "1m 58s left, 1 of 2 votes, and for a reason in many words"
+    print_table(("ID", "TOOL", "REQUESTER", "CLASS", "ANSWER"), [(*names, prose)])
+    _, first, *rest = capsys.readouterr().out.splitlines()
+
+    assert all(name in first for name in names)
+    assert len(rest) > 1, "what is prose is folded"
+    assert [*first.split()[len(names) :], *" ".join(rest).split()] == prose.split(), "and none of it is lost"
+
+
 def test_markup_in_a_cell_is_only_text(capsys: pytest.CaptureFixture[str]) -> None:
     print_table(("NAME",), [("[red]x[/red] :smile: http://x 42",)])
     assert capsys.readouterr().out.splitlines()[1] == "[red]x[/red] :smile: http://x 42"

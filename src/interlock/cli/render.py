@@ -39,6 +39,9 @@ STYLES = {
     "pending": "yellow",
     "approved": "green",
 }
+_WIDEST = 10_000
+_PROSE = 24
+"""A cell of several words is folded only if it is longer than this: a time is not."""
 _UNITS = (("d", 86_400, 1_000_000), ("h", 3_600, 24), ("m", 60, 60), ("s", 1, 60))
 
 
@@ -89,22 +92,32 @@ def print_text(text: str) -> None:
 
 
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """A table on stdout: coloured on a terminal, plain and never cut elsewhere."""
+    """A table on stdout: coloured on a terminal, plain and never cut elsewhere.
+
+    A narrow terminal folds prose only. An id or a name in pieces can be neither read nor copied, so a line with them
+    may be longer than the terminal, which then wraps it as a whole.
+    """
     from rich.console import Console
+    from rich.measure import Measurement
     from rich.table import Table
     from rich.text import Text
 
     terminal = sys.stdout.isatty()
-    width = None if terminal else 10_000
+    width = None if terminal else _WIDEST
     console = Console(file=io.StringIO(), width=width, force_terminal=terminal, highlight=False)
     table = Table(box=None, pad_edge=False, header_style="bold", show_edge=False)
-    for column in columns:
-        table.add_column(column, overflow="fold")
-    for row in rows:
-        table.add_row(*(Text(visible(cell), style=STYLES.get(cell, "")) for cell in row))
+    cells = [[Text(visible(cell), style=STYLES.get(cell, "")) for cell in row] for row in rows]
+    for number, column in enumerate(columns):
+        whole = (row[number].cell_len for row in cells if " " not in row[number].plain)
+        prose = (min(row[number].cell_len, _PROSE) for row in cells)
+        table.add_column(column, overflow="fold", min_width=max(len(column), *whole, *prose, 0))
+    for row in cells:
+        table.add_row(*row)
+    least = Measurement.get(console, console.options.update(width=_WIDEST), table).minimum
+    console.width = max(console.width, least)
     # Rendered first and written by us, because rich would end the process when the reader goes away.
     with console.capture() as captured:
-        console.print(table)
+        console.print(table, crop=False)
     write("".join(f"{line.rstrip()}\n" for line in captured.get().splitlines()))
 
 
