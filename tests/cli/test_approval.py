@@ -213,7 +213,7 @@ def test_only_what_was_looked_at_is_approved(il: Interlock, running: Running, mo
         done = il("approval", "approve", call.id)
 
     assert done.exit == 10
-    assert done.err.startswith("The approval no longer fits the call: what was looked at changed. Nothing was sent.\n")
+    assert done.err.startswith("The arguments that wait are not those that you looked at: the digest differs.")
 
 
 async def _changed_meanwhile(api: object, given: str) -> dict[str, str]:
@@ -282,6 +282,7 @@ def test_a_wider_approval_lets_the_same_call_pass_again(il: Interlock, running: 
     )
 
     assert done.exit == 0
+    assert "`interlock grant list` shows until when" in done.err
     assert again.exit == 0
 
 

@@ -40,6 +40,11 @@ def test_what_is_there_is_told() -> None:
     ]
 
 
+def test_how_widely_it_may_be_given_is_told_also_when_that_is_once() -> None:
+    assert told("Scope", max_grant_sec=60) == ["once, or identical or tool for up to 1m"]
+    assert told("Scope", max_grant_sec=0) == ["once only"]
+
+
 def test_what_became_of_it_is_told_with_the_reason() -> None:
     lines = card({**resolved(status="denied"), "resolution": "not today"}, NOW)
 

@@ -29,4 +29,5 @@ def test_what_is_not_frozen_cannot_be_thawed(il: Interlock, beside: Beside) -> N
     done = il("thaw", "--server", "up")
 
     assert (done.exit, done.out) == (2, "")
-    assert "is not frozen" in done.err
+    assert "there is no freeze of" in done.err
+    assert "`interlock status`" in done.err

@@ -154,9 +154,9 @@ async def test_an_approved_call_does_not_run_while_it_is_stopped_and_runs_after(
         ("/freeze", {"tool": "up:echo"}, 400, "tool: it is not known here; known are server, caller, reason"),
         ("/thaw", {"server": "up", "caller": "local"}, 400, "server: give server or caller, not both"),
         ("/thaw", {"reason": "x"}, 400, "reason: it is not known here; known are server, caller"),
-        ("/thaw", {}, 404, "Nothing to thaw: everything is not frozen."),
-        ("/thaw", {"server": "up"}, 404, "Nothing to thaw: server 'up' is not frozen."),
-        ("/thaw", {"server": "od"}, 404, "Nothing to thaw: server 'od' is not frozen. Did you mean 'odd'?"),
+        ("/thaw", {}, 404, "Nothing to thaw: there is no freeze of everything."),
+        ("/thaw", {"server": "up"}, 404, "Nothing to thaw: there is no freeze of server 'up'."),
+        ("/thaw", {"server": "od"}, 404, "Nothing to thaw: there is no freeze of server 'od'. Did you mean 'odd'?"),
     ],
 )
 async def test_what_makes_no_sense_is_refused_and_changes_nothing(

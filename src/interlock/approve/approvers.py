@@ -54,7 +54,7 @@ class Approvers:
 
         def answer(approval: Approval, now: Micros) -> Answered | Reason:
             if digest is not None and digest != approval.key.digest:
-                return errors.STALE_APPROVAL(changed="what was looked at")
+                return errors.NOT_LOOKED_AT()
             may_still = self.register.board.may_still
             return approved(approval, approver, wish or Wish(), said, now, may_still, self.use_within)
 
@@ -71,7 +71,7 @@ class Approvers:
         for _ in range(TRIES):
             approval = await self.register.get(approval_id)
             if approval is None:
-                raise Refused(errors.NOT_FOUND(what="This approval", suggestion=""))
+                raise Refused(errors.NOT_FOUND(what="Approval", suggestion=""))
             await self._let(approver, approval)
             now = self._clock.now()
             if approval.status is ApprovalState.PENDING and approval.expires_at <= now:

@@ -30,3 +30,9 @@ def outcome_of(answered: Mapping[str, Any]) -> str:
         votes, needed = len(answered["votes"]), answered["approvals_needed"]
         return f"Your vote for {what} counts: {votes} of {needed} are there, and another approver has to agree."
     return f"{answered['status'].capitalize()}: {what} ({answered['id']})."
+
+
+def is_beyond_once(answered: Mapping[str, Any]) -> bool:
+    """Whether more calls than the one pass by an approval: its approvers all gave it more widely."""
+    votes = answered["votes"]
+    return answered["status"] == "approved" and bool(votes) and all(each["scope"] != "once" for each in votes)

@@ -8,7 +8,7 @@ from typing import Any
 
 from interlock import errors
 from interlock.cli import watch
-from interlock.cli.answering import approve, deny, outcome_of
+from interlock.cli.answering import approve, deny, is_beyond_once, outcome_of
 from interlock.cli.card import card, standing
 from interlock.cli.command import Options, Values, Verb, add_json
 from interlock.cli.gateway import Api, through_gateway
@@ -157,6 +157,8 @@ def _tell(answered: Mapping[str, Any], *, as_json: bool) -> None:
     if as_json:
         print_json(dict(answered))
     note(outcome_of(answered))
+    if is_beyond_once(answered):
+        note("  More calls pass by it: `interlock grant list` shows until when, `interlock grant revoke` ends it.")
 
 
 # metrics --------------------------------------------------------------------------------------------------------

@@ -135,14 +135,18 @@ def _answers(approval: Mapping[str, Any]) -> Iterator[Line]:
         yield Line("Needed", f"{approval['approvals_needed']} votes")
     for each in approval["votes"]:
         yield Line("Vote", f"{each['approver']} at {short_time(each['at'])} ({each['scope']})")
-    widest = scopes(approval)[1:]
-    if approval["status"] == "pending" and widest:
-        yield Line("Scope", f"once, or {' or '.join(widest)} for up to {span(approval['max_grant_sec'])}")
+    if approval["status"] == "pending":
+        yield Line("Scope", _widest(approval))
     if approval["auth_scope_id"]:
         yield Line("Runs with", approval["auth_scope_id"])
     if approval["decided_at"] is not None:
         yield Line("Decided", f"{approval['status']} {standing(approval, 0)} at {short_time(approval['decided_at'])}")
         yield Line("Reason", approval["resolution"] or "none given")
+
+
+def _widest(approval: Mapping[str, Any]) -> str:
+    wider = scopes(approval)[1:]
+    return f"once, or {' or '.join(wider)} for up to {span(approval['max_grant_sec'])}" if wider else "once only"
 
 
 def _marks(approval: Mapping[str, Any]) -> Iterator[Line]:

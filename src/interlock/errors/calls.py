@@ -161,6 +161,11 @@ STALE_APPROVAL = Message(
     "The approval no longer fits the call: {changed} changed. Nothing was sent.",
     "Call again to ask for a new approval.",
 )
+NOT_LOOKED_AT = Message(
+    Code.STALE_APPROVAL,
+    "The arguments that wait are not those that you looked at: the digest differs. Nothing was approved.",
+    "Look at the approval again, and answer what you see then.",
+)
 SELF_APPROVAL = Message(
     Code.SELF_APPROVAL,
     "You cannot approve your own tool call request.",

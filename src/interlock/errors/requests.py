@@ -169,8 +169,8 @@ OVERRIDE_IN_FILE = Message(
 )
 NOT_FROZEN = Message(
     Code.NOT_FOUND,
-    "Nothing to thaw: {what} is not frozen.{suggestion}",
-    "GET /api/v1/freezes lists what is.",
+    "Nothing to thaw: there is no freeze of {what}.{suggestion}",
+    "`interlock status` and GET /api/v1/freezes show what is frozen; each freeze is lifted by itself.",
 )
 FREEZE_NOT_KEPT = Message(
     Code.AUDIT_UNAVAILABLE,

@@ -201,7 +201,7 @@ async def found_approval(approval_id: str, here: Parts) -> Approval:
     """The approval of this id."""
     found = await here.store.approvals.get_approval(approval_id)
     if found is None:
-        raise Refusal(errors.NOT_FOUND(what="This approval", suggestion=""))
+        raise Refusal(errors.NOT_FOUND(what="Approval", suggestion=""))
     return found
 
 
