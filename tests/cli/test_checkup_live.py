@@ -8,6 +8,7 @@ from interlock.cli.checkup import FAIL, OK, WARN
 from interlock.cli.checkup_live import (
     approvals_check,
     fixes,
+    freezes_check,
     issuer_check,
     notices_check,
     servers_check,
@@ -109,7 +110,7 @@ def test_a_token_that_is_fine_is_no_finding(given: dict[str, Any]) -> None:
 
 
 def test_what_could_not_be_asked_is_a_finding_each() -> None:
-    assert [each.state for each in unchecked("nobody answers")] == [WARN] * 6
+    assert [each.state for each in unchecked("nobody answers")] == [WARN] * 7
 
 
 def notices(*problems: tuple[str, str], configured: bool = True) -> dict[str, Any]:
@@ -163,3 +164,27 @@ def test_where_calls_can_be_held_somebody_has_to_listen(*, holds: bool, listenin
     assert told.state == state
     assert told.text.endswith("; 1 call waiting for approval.")
     assert bool(told.fix) == (state == WARN)
+
+
+# Stops ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("freeze", "told", "fix"),
+    [
+        ({"kind": "all"}, "everything is frozen", "`interlock thaw` "),
+        ({"kind": "server", "server": "up"}, "server 'up' is frozen", "`interlock thaw --server up` "),
+        ({"kind": "caller", "caller": "a b"}, "caller 'a b' is frozen", "`interlock thaw --caller 'a b'` "),
+    ],
+)
+def test_a_stop_is_told_with_who_gave_it_and_how_it_is_lifted(freeze: dict[str, str], told: str, fix: str) -> None:
+    check = freezes_check([{**freeze, "by": "alice"}])
+
+    assert (check.state, check.text) == (WARN, f"Calls are refused: {told} by alice.")
+    assert check.fix.startswith(fix)
+
+
+def test_of_many_stops_some_are_told() -> None:
+    many = [{"kind": "caller", "caller": f"c{number}", "by": "alice"} for number in range(6)]
+
+    assert freezes_check(many).text.endswith("caller 'c4' is frozen by alice, ….")

@@ -1,4 +1,4 @@
-"""`interlock doctor`: thirteen checks, and an exit code that says whether something was found."""
+"""`interlock doctor`: fourteen checks, and an exit code that says whether something was found."""
 
 import socket
 from pathlib import Path
@@ -10,10 +10,12 @@ from tests.cli.running import Beside, Interlock, configure, gateway_beside
 from tests.running import server_yaml
 from tests.upstream.running import stdio_argv
 
-NAMES = "config folder database gateway commands servers tools tokens issuer notices approvals rules machine".split()
+NAMES = (
+    "config folder database gateway commands servers tools tokens issuer notices approvals freezes rules machine"
+).split()
 
 
-def test_thirteen_checks_are_told_with_their_state_and_their_fix(il: Interlock) -> None:
+def test_fourteen_checks_are_told_with_their_state_and_their_fix(il: Interlock) -> None:
     done = il("doctor", "--json")
     checks = done.json["checks"]
 
@@ -54,6 +56,17 @@ def test_a_gate_that_nobody_watches_is_a_finding(
     assert before["text"] == "Calls can be held, and nobody listens for them; 0 calls waiting for approval."
     assert "`interlock approval watch`" in before["fix"]
     assert (after["state"], after["fix"]) == ("ok", "")
+
+
+def test_a_stop_that_is_in_force_is_a_finding(il: Interlock, beside: Beside) -> None:
+    il("freeze", "--reason", "a look first")
+    during = {each["check"]: each for each in il("doctor", "--json").json["checks"]}["freezes"]
+    il("thaw")
+    after = {each["check"]: each for each in il("doctor", "--json").json["checks"]}["freezes"]
+
+    assert (during["state"], during["text"]) == ("warn", "Calls are refused: everything is frozen by operator.")
+    assert during["fix"] == "`interlock thaw` lets calls pass again, when they may."
+    assert (after["state"], after["text"]) == ("ok", "Nothing is frozen.")
 
 
 def test_servers_that_cannot_work_are_named_with_the_fix_and_the_rest_is_checked(il: Interlock, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""What `interlock doctor` asks the gateway: how its servers, tools, tokens, notices, approvals and the issuer are.
+"""What `interlock doctor` asks the gateway: how its servers, tools, tokens, notices, approvals, stops and issuer are.
 
 A gateway that runs is asked as it is; if none runs, one is started for the occasion, with its servers.
 """
@@ -15,7 +15,7 @@ SOON = 7 * 86_400_000_000
 """A token that expires within this time is about to."""
 _SHOWN = 5
 _OPERATOR = "operator"
-_LIVE = ("servers", "tools", "tokens", "issuer", "notices", "approvals")
+_LIVE = ("servers", "tools", "tokens", "issuer", "notices", "approvals", "freezes")
 
 
 async def live_checks(api: Api, now: int, *, holds: bool) -> list[Check]:
@@ -32,6 +32,7 @@ async def live_checks(api: Api, now: int, *, holds: bool) -> list[Check]:
         issuer_check(issuer),
         notices_check(notices),
         approvals_check(await api.get("approvals", "metrics", since="1h"), holds=holds),
+        freezes_check((await api.get("freezes"))["items"]),
     ]
 
 
@@ -144,3 +145,23 @@ def approvals_check(figures: Mapping[str, Any], *, holds: bool) -> Check:
         return Check("approvals", OK, f"Somebody listens for calls that are held; {waiting}.")
     fix = "Let `interlock approval watch` run, or configure `notices`."
     return Check("approvals", WARN, f"Calls can be held, and nobody listens for them; {waiting}.", fix)
+
+
+def freezes_check(freezes: Sequence[Mapping[str, Any]]) -> Check:
+    """Whether calls are refused because somebody stopped them, and maybe forgot."""
+    if not freezes:
+        return Check("freezes", OK, "Nothing is frozen.")
+    told = [f"{_frozen(each)} by {each['by']}" for each in freezes[:_SHOWN]]
+    more = ", …" if len(freezes) > _SHOWN else ""
+    fix = f"`{_thaw(freezes[0])}` lets calls pass again, when they may."
+    return Check("freezes", WARN, f"Calls are refused: {', '.join(told)}{more}.", fix)
+
+
+def _frozen(freeze: Mapping[str, Any]) -> str:
+    kind: str = freeze["kind"]
+    return "everything is frozen" if kind == "all" else f"{kind} '{freeze[kind]}' is frozen"
+
+
+def _thaw(freeze: Mapping[str, Any]) -> str:
+    kind: str = freeze["kind"]
+    return "interlock thaw" if kind == "all" else f"interlock thaw --{kind} {_word(freeze[kind])}"

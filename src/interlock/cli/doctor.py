@@ -1,4 +1,4 @@
-"""`interlock doctor`: thirteen checks, each with how it is and what to do about it.
+"""`interlock doctor`: fourteen checks, each with how it is and what to do about it.
 
 With a gateway that runs it asks that one; else it starts one for the occasion, which ends with the command.
 """
