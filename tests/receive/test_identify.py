@@ -76,9 +76,15 @@ def test_a_token_whose_limits_are_not_understood_is_nobody(scope: dict[str, Json
 
 @pytest.mark.parametrize(
     ("roles", "kind"),
-    [(["agent"], "agent"), (["agent", "agent"], "agent"), (["agent", "admin"], "human"), ([], "human")],
+    [
+        (["agent"], "agent"),
+        (["agent", "agent"], "agent"),
+        (["agent", "admin"], "agent"),
+        (["approver"], "human"),
+        ([], "human"),
+    ],
 )
-def test_whoever_may_only_call_tools_is_an_agent_by_default(roles: list[str], kind: str) -> None:
+def test_whoever_may_call_tools_is_an_agent_by_default(roles: list[str], kind: str) -> None:
     assert default_kind(roles) == kind
 
 

@@ -82,7 +82,7 @@ class WantedToken(BaseModel):
     name: str = Field(pattern=f"^{NAME}$", description="The principal; several tokens may belong to one.")
     roles: list[Literal["agent", "approver", "auditor", "admin"]] = Field(min_length=1)
     kind: Literal["human", "agent", "service"] | None = Field(
-        default=None, description="By default agent when the only role is agent, else human."
+        default=None, description="By default agent for who has the role agent, else human."
     )
     owner: str | None = Field(default=None, description="A principal; by default the one who asks.")
     workspace_id: str | None = Field(default=None, min_length=1, max_length=200)
