@@ -112,7 +112,7 @@ def scope_of(token: Token) -> TokenScope:
 
 
 def default_kind(roles: Iterable[str]) -> str:
-    """What a principal is when nobody says so: an agent if it may call tools, whatever else it may do, else a person."""
+    """What a principal is when nobody says so: an agent if it may call tools, else a person."""
     return "agent" if "agent" in roles else "human"
 
 
