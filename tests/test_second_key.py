@@ -27,7 +27,7 @@ CALL = Call(Caller("ci"), "up", "delete_x", {}, "d1")
 FACTS = Facts(call=CALL, found=FOUND, rules=RuleBook(), now=NOW)
 GRANT = Grant(
     "gr_1",
-    grant_key(CALL, FOUND, decide(FACTS).ground),
+    grant_key(CALL, FOUND, decide(FACTS).ground, None),
     GrantScope.ONCE,
     NOW + 10,
     uses_left=1,
@@ -69,6 +69,7 @@ def test_a_fresh_refusal_comes_before_a_stale_approval() -> None:
         (dataclasses.replace(GRANT, key=dataclasses.replace(GRANT.key, fingerprint="f0")), "the tool's definition"),
         (dataclasses.replace(GRANT, key=dataclasses.replace(GRANT.key, rule_hash="r0")), "the rule"),
         (dataclasses.replace(GRANT, key=dataclasses.replace(GRANT.key, workspace="w0")), "the workspace"),
+        (dataclasses.replace(GRANT, key=dataclasses.replace(GRANT.key, auth_scope="a0")), "the credentials"),
     ],
 )
 def test_what_changed_is_named(grant: Grant, words: str) -> None:

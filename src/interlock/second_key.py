@@ -206,7 +206,9 @@ def still_fits(verdict: Verdict, grant: Grant, facts: Facts, may_still: Callable
 def _stale(verdict: Allow | Hold, grant: Grant, facts: Facts) -> Reason:
     if grant.revoked or facts.now >= grant.expires_at:
         return errors.EXPIRED_APPROVAL(at=iso(grant.expires_at))
-    names = () if facts.found is None else changed(grant, grant_key(facts.call, facts.found, verdict.ground))
+    if facts.found is None:
+        return errors.STALE_APPROVAL(changed="the verdict")
+    names = changed(grant, grant_key(facts.call, facts.found, verdict.ground, verdict.auth_scope))
     return errors.STALE_APPROVAL(changed=" and ".join(names) or "the verdict")
 
 

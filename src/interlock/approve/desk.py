@@ -145,7 +145,7 @@ class Desk:
         known = self._secrets()
         return Approval(
             id=f"ap_{new_id(now)}",
-            key=grant_key(call, found.known, verdict.ground),
+            key=grant_key(call, found.known, verdict.ground, verdict.auth_scope),
             tool_name=found.tool.qualified,
             rule_id=verdict.ground.id,
             terms=verdict.terms,

@@ -393,7 +393,7 @@ def _second_key(facts: Facts, found: KnownTool, intent: Intent, ruling: _Ruling)
     warnings = () if warning is None else (warning,)
     grant = None
     if ruling.effect is Effect.HOLD:
-        key = grant_key(facts.call, found, ruling.ground)
+        key = grant_key(facts.call, found, ruling.ground, ruling.auth_scope)
         grant = covering(facts.grants, key, found.classification.gateway, facts.now)
         if grant is None:
             return _hold(facts, key, intent, ruling, warnings)
@@ -438,7 +438,7 @@ def _crowd_refusal(facts: Facts) -> Deny | None:
     return _deny("quota", errors.DESK_FULL()) if facts.desk_full else None
 
 
-def grant_key(call: Call, found: KnownTool, ground: Ground) -> GrantKey:
+def grant_key(call: Call, found: KnownTool, ground: Ground, auth_scope: str | None) -> GrantKey:
     """What a grant for this call would be bound to."""
     tool = found.tool
     return GrantKey(
@@ -450,4 +450,5 @@ def grant_key(call: Call, found: KnownTool, ground: Ground) -> GrantKey:
         rule_hash=ground.content_hash,
         safety_class=found.classification.gateway.value,
         workspace=call.caller.workspace,
+        auth_scope=auth_scope,
     )
