@@ -235,11 +235,7 @@ def facts(draw: st.DrawFn, *, entry: st.SearchStrategy[Entry] | None = None) -> 
     if found is not None:
         key = grant_key(call, found, verdict.ground, getattr(verdict, "auth_scope", None))
         waiting = draw(st.sampled_from([[], [], [Waiting("apr-1", key)]]))
-        grants = draw(
-            st.lists(
-                grants_for(grant_key(call, found, verdict.ground, getattr(verdict, "auth_scope", None))), max_size=3
-            )
-        )
+        grants = draw(st.lists(grants_for(key), max_size=3))
     return Facts(
         call=call,
         found=found,

@@ -404,6 +404,19 @@ def test_what_was_approved_with_some_credentials_does_not_pass_with_others_that_
     assert decide(declared).effect is HOLD
 
 
+@pytest.mark.parametrize(
+    ("four_eyes", "owner", "effect"), [(True, "olga", HOLD), (True, "paul", ALLOW), (False, "olga", ALLOW)]
+)
+def test_where_four_eyes_are_wanted_nobody_gave_the_word_for_a_call_of_its_own_agent(
+    four_eyes: bool, owner: str, effect: Effect
+) -> None:
+    rule = Rule("r", HOLD, terms=HoldTerms(four_eyes=four_eyes))
+    given = situation(tool("delete_x"), rule, caller=Caller("agent", owner=owner))
+    by_olga = dataclasses.replace(grant_for(given, GrantScope.IDENTICAL), given_by=("paula", "olga"))
+
+    assert decide(replace(given, grants=(by_olga,))).effect is effect
+
+
 def test_no_grant_beats_a_deny_a_freeze_or_a_quarantine() -> None:
     given = situation(tool("delete_x"))
     granted = replace(given, grants=(grant_for(given),))
