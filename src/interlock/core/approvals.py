@@ -206,6 +206,18 @@ def approved(
     return Answered(final, _grant(final, now, use_within))
 
 
+def by_several_hands(answered: Answered | Reason, approver: Approver, lineage: Lineage) -> Answered | Reason:
+    """The same, unless kin of the approver said yes before: where several have to agree, one hand under two names is
+    not several."""
+    if isinstance(answered, Reason):
+        return answered
+    approval = answered.approval
+    others = [each.approver for each in approval.votes if each.approver != approver.name]
+    if any(lineage.are_kin(approver.name, each) for each in others):
+        return errors.KIN_VOTED(votes=len(others), needed=approval.terms.approvals_needed)
+    return answered
+
+
 def denied(approval: Approval, approver: Approver, resolution: str, now: Micros) -> Answered | Reason:
     """What an approval becomes with a no."""
     if approval.status is not ApprovalState.PENDING:
