@@ -2,23 +2,33 @@
 
 import dataclasses
 import json
+from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 
+from interlock.approve.desk import Approved
+from interlock.core.approvals import Wish
 from interlock.core.classify import classify, read_descriptor
 from interlock.core.decide import Facts, KnownTool, decide, grant_key
 from interlock.core.grants import Grant, GrantScope
 from interlock.core.lifecycle import CallState
-from interlock.core.model import Allow, Call, Caller, Deny, Tool
+from interlock.core.model import Allow, Call, Caller, Deny, Hold, Tool
+from interlock.core.policy import Policy
 from interlock.core.questions import Answerable, Question
 from interlock.core.rules import RuleBook
 from interlock.errors import Code
-from interlock.kept import MAX_CONTENT
-from interlock.pipeline import Answer, Notification, RpcError
-from interlock.second_key import progress_of, reason_asker, recorded, still_fits, unspent
-from interlock.store.protocol import Activity, ActivityType
+from interlock.forward.link import LinkDown
+from interlock.kept import MAX_CONTENT, Unapproved
+from interlock.pipeline import Answer, Notification, Reply, RpcError, Way
+from interlock.record import Recorder
+from interlock.second_key import SecondKey, progress_of, reason_asker, recorded, still_fits, unspent
+from interlock.store.protocol import Activity, ActivityType, StoreUnavailable
+from interlock.store.sqlite import SqliteStore
+from tests.approve import rooms
+from tests.fakes import FakeClock
 
 NOW = 1_000
 TOOL = Tool("up", "up", "delete_x", "f1")
@@ -27,7 +37,7 @@ CALL = Call(Caller("ci"), "up", "delete_x", {}, "d1")
 FACTS = Facts(call=CALL, found=FOUND, rules=RuleBook(), now=NOW)
 GRANT = Grant(
     "gr_1",
-    grant_key(CALL, FOUND, decide(FACTS).ground),
+    grant_key(CALL, FOUND, decide(FACTS).ground, None),
     GrantScope.ONCE,
     NOW + 10,
     uses_left=1,
@@ -69,6 +79,7 @@ def test_a_fresh_refusal_comes_before_a_stale_approval() -> None:
         (dataclasses.replace(GRANT, key=dataclasses.replace(GRANT.key, fingerprint="f0")), "the tool's definition"),
         (dataclasses.replace(GRANT, key=dataclasses.replace(GRANT.key, rule_hash="r0")), "the rule"),
         (dataclasses.replace(GRANT, key=dataclasses.replace(GRANT.key, workspace="w0")), "the workspace"),
+        (dataclasses.replace(GRANT, key=dataclasses.replace(GRANT.key, auth_scope="a0")), "the credentials"),
     ],
 )
 def test_what_changed_is_named(grant: Grant, words: str) -> None:
@@ -191,3 +202,53 @@ def test_what_has_no_outcome_is_said_to_have_none(activity: Activity | None, cod
 
     assert reply.refusal is not None
     assert reply.refusal.code is code
+
+
+@pytest.fixture
+async def room(tmp_path: Path) -> AsyncIterator[rooms.Waiting]:
+    clock = FakeClock(rooms.NOW)
+    store = SqliteStore(tmp_path / "interlock.db", clock)
+    await store.start()
+    yield rooms.waiting_in(store, clock, tmp_path)
+    await store.close()
+
+
+def key_of(room: rooms.Waiting) -> SecondKey:
+    async def down(server: str) -> None:
+        raise LinkDown("it crashed", sent=False)
+
+    return SecondKey(room.room.desk, Recorder(room.store, room.clock), down)
+
+
+async def test_whoever_names_its_approval_does_not_need_the_server_to_learn_what_became_of_it(
+    room: rooms.Waiting,
+) -> None:
+    asked = rooms.held(rooms.call(), rooms.AT_ONCE)
+    await room.room.desk.hold(asked)
+    done = await room.room.approvers.approve((await room.row()).id, rooms.BOB)
+    named = msgspec.structs.replace(asked.call, approval_id=done.id)
+    assert isinstance(asked.verdict, Hold)
+    by_id = await key_of(room).turned(named, asked.found, asked.verdict, Way(asked.origin), Policy())
+    anew = await key_of(room).turned(asked.call, asked.found, asked.verdict, Way(asked.origin), Policy())
+
+    assert isinstance(by_id, Approved)
+    assert isinstance(anew, Unapproved)
+    assert anew.reason.code is Code.UPSTREAM_DOWN
+
+
+async def test_a_standing_grant_that_was_revoked_while_the_store_failed_stays_revoked(room: rooms.Waiting) -> None:
+    asked = rooms.held(rooms.call(), rooms.AT_ONCE)
+    await room.room.desk.hold(asked)
+    done = await room.room.approvers.approve((await room.row()).id, rooms.BOB, Wish(GrantScope.IDENTICAL))
+    (grant,) = room.register.board.grants()
+    intent = asked.verdict.intent
+    verdict = Allow((), asked.verdict.ground, intent, grant=grant.id, approval=done.id)
+
+    async def forward() -> Reply:
+        await room.register.revoke(grant.id, "bob")
+        raise StoreUnavailable("broken")
+
+    with pytest.raises(StoreUnavailable):
+        await key_of(room).use(asked.call, verdict, forward, waited=False)
+
+    assert room.register.board.grants() == ()

@@ -79,7 +79,7 @@ class SecondKey:
         self, call: Call, found: ListedTool, verdict: Hold | Allow, way: Way, policy: Policy
     ) -> Approved | Unapproved:
         """Wait until somebody answers for a call, or it is told to come again."""
-        if isinstance(verdict, Hold) and verdict.attach_to is None:
+        if isinstance(verdict, Hold) and verdict.attach_to is None and call.approval_id is None:
             try:
                 await self._awake(call.server)
             except LinkDown as down:  # nobody is asked about a call that would come to nothing
@@ -111,7 +111,8 @@ class SecondKey:
         except GrantSpent:
             return None
         except StoreUnavailable:
-            register.give_back(grant)
+            if grant.uses_left is not None:  # a standing one was not taken away, and may have been revoked meanwhile
+                register.give_back(grant)
             raise
 
     async def _joinable(self, run: _Run, forward: Callable[[], Awaitable[Reply]]) -> Reply:
@@ -206,7 +207,9 @@ def still_fits(verdict: Verdict, grant: Grant, facts: Facts, may_still: Callable
 def _stale(verdict: Allow | Hold, grant: Grant, facts: Facts) -> Reason:
     if grant.revoked or facts.now >= grant.expires_at:
         return errors.EXPIRED_APPROVAL(at=iso(grant.expires_at))
-    names = () if facts.found is None else changed(grant, grant_key(facts.call, facts.found, verdict.ground))
+    if facts.found is None:
+        return errors.STALE_APPROVAL(changed="the verdict")
+    names = changed(grant, grant_key(facts.call, facts.found, verdict.ground, verdict.auth_scope))
     return errors.STALE_APPROVAL(changed=" and ".join(names) or "the verdict")
 
 

@@ -43,6 +43,19 @@ async def test_what_was_approved_once_may_be_brought_for_as_long_as_is_set(room:
     assert grant.expires_at == NOW + 7_000_000
 
 
+async def test_two_names_of_one_hand_are_one_approver(room: Waiting) -> None:
+    minted = [Minted("bot", "agent", None), Minted("kid", "human", "bot"), Minted("other", "agent", None)]
+    room.room.approvers.lineage = lambda: Lineage(minted)
+    approval = await asked(room, TWO)
+    await room.room.approvers.approve(approval, Approver("bot", ApproverType.MCP_AGENT))
+    refused = await caught(room.room.approvers.approve(approval, Approver("kid", ApproverType.CLI)), Refused)
+
+    assert refused.reason.code is Code.SELF_APPROVAL
+    assert (await room.row()).status is ApprovalState.PENDING
+    done = await room.room.approvers.approve(approval, Approver("other", ApproverType.MCP_AGENT))
+    assert done.status is ApprovalState.APPROVED
+
+
 async def test_what_a_reviewer_says_is_kept_without_secrets(room: Waiting) -> None:
     said = "the key is ghp_0123456789abcdefghijABCDEFGHIJ012345"
     done = await room.room.approvers.deny(await asked(room), BOB, said)

@@ -334,3 +334,68 @@ async def test_whoever_watches_hears_of_it_and_keeps_nothing_open(room: Waiting)
     await room.room.desk.watch("ap_none", None)
 
     assert (await room.row()).status is ApprovalState.CANCELLED
+
+
+# Bad luck -----------------------------------------------------------------------------------------------------------
+
+
+async def test_a_repeat_that_comes_while_the_approval_ends_because_its_caller_left_is_asked_about_anew(
+    room: Waiting,
+) -> None:
+    left = waits(room, held(call()))
+    await room.asked()
+    left.cancel()
+    await asyncio.sleep(0)
+    room.clock.forward(1)
+    repeat = waits(room, held(call(), attach_to=room.register))
+    _, again = await room.asked(2)
+    await room.room.approvers.approve(again.id, BOB)
+
+    assert isinstance(await repeat, Approved)
+    assert [each.status for each in await room.rows()] == [ApprovalState.CANCELLED, ApprovalState.APPROVED]
+
+
+async def test_whoever_could_not_be_told_to_come_again_does_not_count_as_waiting(
+    room: Waiting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def broken(pending: object) -> bool:
+        raise StoreUnavailable("broken")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(room.register, "mark_answered", broken)
+        with pytest.raises(StoreUnavailable):
+            await room.room.desk.hold(held(call(), AT_ONCE))
+    repeat = waits(room, held(call(), attach_to=room.register))
+    await until(lambda: any(each.callers == 1 for each in room.register.board))
+    repeat.cancel()
+    await until(lambda: len(room.register.board) == 0)
+
+    assert (await room.row()).status is ApprovalState.CANCELLED
+
+
+@pytest.mark.parametrize("failure", [StoreUnavailable("broken"), ValueError("a defect")])
+async def test_a_sweep_that_fails_is_tried_again_after_a_while_and_stops_nothing(
+    room: Waiting, monkeypatch: pytest.MonkeyPatch, failure: Exception
+) -> None:
+    waiting = waits(room, held(call()))
+    await room.asked()
+    room.clock.forward(later(300) - room.clock.now())
+    expire, tried, again = room.register.expire, asyncio.Event(), asyncio.Event()
+
+    async def fails(now: int) -> None:
+        (again if tried.is_set() else tried).set()
+        raise failure
+
+    monkeypatch.setattr(room.register, "expire", fails)
+    told_of: list[str] = []
+    loop = asyncio.get_running_loop()
+    loop.set_exception_handler(lambda _, context: told_of.append(context["message"]))
+    async with room.room.desk.running():
+        await tried.wait()
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(again.wait(), module.SWEEP_SECONDS / 4)
+        monkeypatch.setattr(room.register, "expire", expire)
+        assert told(await waiting)[1] is Code.TIMEOUT
+    loop.set_exception_handler(None)
+
+    assert told_of == ([] if isinstance(failure, StoreUnavailable) else ["an approval could not be ended"])

@@ -1,5 +1,7 @@
 """The emergency stop: it counts at once, outlives a restart, and is on record."""
 
+import asyncio
+
 import pytest
 
 from interlock.approve.freezer import Freezer
@@ -55,3 +57,16 @@ async def test_a_stop_that_cannot_be_kept_stands_and_one_that_cannot_be_lifted_t
 
     assert freezer.of(call()) == "everything"
     assert set(freezer.in_force) == {ALL, UP}
+
+
+async def test_a_stop_that_is_ordered_while_the_one_before_is_lifted_stands(room: Waiting) -> None:
+    freezer = room.room.freezer
+    await freezer.freeze(UP, "olga", "first")
+    lifting = asyncio.ensure_future(freezer.thaw(UP, "paul"))
+    await asyncio.sleep(0)
+    await freezer.freeze(UP, "olga", "second")
+    await lifting
+    after = Freezer(room.store.approvals, room.clock)
+    await after.load()
+
+    assert freezer.of(call()) == after.of(call()) == "server 'up' (second)"

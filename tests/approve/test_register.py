@@ -62,6 +62,14 @@ async def test_a_question_that_cannot_be_kept_is_none(room: Waiting) -> None:
     assert (len(room.register.board), room.told) == (0, [])
 
 
+async def test_a_question_that_no_database_could_hold_does_not_stay_on_the_board(room: Waiting) -> None:
+    wanted = replace(question(), gateway="\ud800")
+    with pytest.raises(ValueError, match="surrogates"):
+        await room.register.add(wanted)
+
+    assert len(room.register.board) == 0
+
+
 async def test_the_same_call_that_waits_elsewhere_is_not_asked_about_again(room: Waiting) -> None:
     await room.register.add(question())
     with pytest.raises(StoreUnavailable, match="elsewhere"):

@@ -233,9 +233,9 @@ def facts(draw: st.DrawFn, *, entry: st.SearchStrategy[Entry] | None = None) -> 
     grants: list[Grant] = []
     waiting: list[Waiting] = []
     if found is not None:
-        key = grant_key(call, found, verdict.ground)
+        key = grant_key(call, found, verdict.ground, getattr(verdict, "auth_scope", None))
         waiting = draw(st.sampled_from([[], [], [Waiting("apr-1", key)]]))
-        grants = draw(st.lists(grants_for(grant_key(call, found, verdict.ground)), max_size=3))
+        grants = draw(st.lists(grants_for(key), max_size=3))
     return Facts(
         call=call,
         found=found,

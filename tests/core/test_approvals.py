@@ -88,6 +88,17 @@ def test_the_owner_of_an_agent_may_answer_for_it_unless_four_eyes_are_wanted() -
     assert refusal_to(Approver("bob", ApproverType.CLI), replace(under(four_eyes=True), owner=None), Lineage()) is None
 
 
+@pytest.mark.parametrize(("owner", "name"), [("olga", "jwt:olga"), ("jwt:olga", "jwt:olga"), ("jwt:olga", "olga")])
+def test_an_owner_whom_an_issuer_names_has_the_same_eyes_under_either_name(owner: str, name: str) -> None:
+    asked = replace(under(four_eyes=True), owner=owner)
+    olga = Approver(name, ApproverType.CLI, person=True)
+    of_olga = Approver("helper", ApproverType.MCP_AGENT, owner=name)
+
+    assert code(refusal_to(olga, asked, Lineage())) is Code.SELF_APPROVAL
+    assert code(refusal_to(of_olga, asked, Lineage())) is Code.SELF_APPROVAL
+    assert refusal_to(olga, replace(asked, owner="paul"), Lineage()) is None
+
+
 @pytest.mark.parametrize(
     ("wanted", "name", "person", "may"),
     [

@@ -316,7 +316,7 @@ def test_a_denied_call_remembers_the_resolution() -> None:
 def test_a_repeat_while_pending_attaches_before_denial_memory_and_quota() -> None:
     given = situation(tool("delete_x"))
     assert given.found is not None
-    waiting = [Waiting("apr-1", grant_key(given.call, given.found, decide(given).ground))]
+    waiting = [Waiting("apr-1", grant_key(given.call, given.found, decide(given).ground, None))]
 
     crowded = replace(given, waiting=waiting, recent_denial="no", pending_count=20, desk_full=True)
     verdict = decide(crowded)
@@ -328,7 +328,7 @@ def test_a_repeat_while_pending_attaches_before_denial_memory_and_quota() -> Non
 def test_a_call_does_not_attach_to_one_that_another_rule_held() -> None:
     given = situation(tool("delete_x"))
     assert given.found is not None
-    other = dataclasses.replace(grant_key(given.call, given.found, decide(given).ground), rule_hash="another")
+    other = dataclasses.replace(grant_key(given.call, given.found, decide(given).ground, None), rule_hash="another")
 
     verdict = decide(replace(given, waiting=[Waiting("apr-1", other)]))
 
@@ -362,7 +362,7 @@ def test_an_allowed_call_is_still_limited_in_rate() -> None:
 
 def grant_for(given: Facts, scope: GrantScope = GrantScope.ONCE) -> Grant:
     assert given.found is not None
-    key = grant_key(given.call, given.found, decide(given).ground)
+    key = grant_key(given.call, given.found, decide(given).ground, None)
     return Grant("g1", key, scope, expires_at=NOW + 10, uses_left=1)
 
 
@@ -390,6 +390,31 @@ def test_a_grant_dies_with_the_rule_the_definition_the_arguments_and_the_terms_i
     ]
 
     assert {decide(each).effect for each in later} == {HOLD}
+
+
+def test_what_was_approved_with_some_credentials_does_not_pass_with_others_that_a_declaration_chooses() -> None:
+    admin = Rule("a", operation_type=frozenset({OperationType.DESTRUCTIVE}), auth_scope_id="gh-admin")
+    harmless = situation(tool("delete_x"), admin, variant=Variant.WRITE, declared="write")
+    granted = (grant_for(harmless),)
+    declared = replace(
+        situation(tool("delete_x"), admin, variant=Variant.DESTRUCTIVE, declared="destructive"), grants=granted
+    )
+
+    assert decide(replace(harmless, grants=granted)).effect is ALLOW
+    assert decide(declared).effect is HOLD
+
+
+@pytest.mark.parametrize(
+    ("four_eyes", "owner", "effect"), [(True, "olga", HOLD), (True, "paul", ALLOW), (False, "olga", ALLOW)]
+)
+def test_where_four_eyes_are_wanted_nobody_gave_the_word_for_a_call_of_its_own_agent(
+    four_eyes: bool, owner: str, effect: Effect
+) -> None:
+    rule = Rule("r", HOLD, terms=HoldTerms(four_eyes=four_eyes))
+    given = situation(tool("delete_x"), rule, caller=Caller("agent", owner=owner))
+    by_olga = dataclasses.replace(grant_for(given, GrantScope.IDENTICAL), given_by=("paula", "olga"))
+
+    assert decide(replace(given, grants=(by_olga,))).effect is effect
 
 
 def test_no_grant_beats_a_deny_a_freeze_or_a_quarantine() -> None:
@@ -568,6 +593,14 @@ def test_the_grant_key_holds_everything_a_grant_is_bound_to() -> None:
     assert given.found is not None
     verdict = decide(given)
 
-    assert grant_key(given.call, given.found, verdict.ground) == GrantKey(
-        "agent", "github", "delete_x", "f1", "d1", verdict.ground.content_hash, "dangerous", given.call.caller.workspace
+    assert grant_key(given.call, given.found, verdict.ground, "gh-prod") == GrantKey(
+        "agent",
+        "github",
+        "delete_x",
+        "f1",
+        "d1",
+        verdict.ground.content_hash,
+        "dangerous",
+        given.call.caller.workspace,
+        "gh-prod",
     )

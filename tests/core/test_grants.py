@@ -27,6 +27,7 @@ def test_a_grant_covers_the_call_it_was_given_for(scope: GrantScope) -> None:
         (replace(KEY, fingerprint="x"), "the tool's definition"),
         (replace(KEY, digest="x"), "the arguments"),
         (replace(KEY, rule_hash="x"), "the rule"),
+        (replace(KEY, auth_scope="x"), "the credentials"),
     ],
 )
 def test_a_grant_does_not_cover_a_call_that_differs_in_one_thing(scope: GrantScope, key: GrantKey, word: str) -> None:

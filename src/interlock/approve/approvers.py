@@ -10,7 +10,7 @@ from collections.abc import Callable
 from interlock import errors
 from interlock.approve.register import TRIES, Register
 from interlock.clock import Clock
-from interlock.core.approvals import Answered, Approval, Approver, Wish, approved, denied, refusal_to
+from interlock.core.approvals import Answered, Approval, Approver, Wish, approved, by_several_hands, denied, refusal_to
 from interlock.core.lifecycle import ApprovalEvent, ApprovalState
 from interlock.core.lineage import Lineage
 from interlock.core.model import Micros
@@ -56,7 +56,8 @@ class Approvers:
             if digest is not None and digest != approval.key.digest:
                 return errors.NOT_LOOKED_AT()
             may_still = self.register.board.may_still
-            return approved(approval, approver, wish or Wish(), said, now, may_still, self.use_within)
+            made = approved(approval, approver, wish or Wish(), said, now, may_still, self.use_within)
+            return by_several_hands(made, approver, self.lineage())
 
         return await self._answer(approval_id, approver, answer)
 

@@ -17,14 +17,14 @@ from msgspec import Struct
 
 from interlock import errors
 from interlock.approve.board import MAX_PENDING, Pending, Resolved
-from interlock.approve.register import Register
+from interlock.approve.register import DISCONNECTED, Register
 from interlock.clock import Clock
 from interlock.core.approvals import SECOND, Approval
 from interlock.core.decide import grant_key
 from interlock.core.grants import Grant
 from interlock.core.intent import MAX_REASON
 from interlock.core.lifecycle import ApprovalEvent, ApprovalState, CallEvent
-from interlock.core.model import Allow, Call, Hold, Variant
+from interlock.core.model import Allow, Call, Hold, Micros, Variant
 from interlock.core.policy import Patience
 from interlock.core.redact import KnownSecrets, redact_text
 from interlock.core.times import iso
@@ -97,12 +97,21 @@ class Desk:
     async def _sweep(self) -> None:
         while True:
             now = self._clock.now()
-            with contextlib.suppress(StoreUnavailable):  # nobody is told that time is over before that is kept
-                await self.register.expire(now)
+            await self._swept(now)
             # What is over and still there could not be ended: the store has to recover first.
             soonest = min((each.expires_at for each in self.register.board if each.expires_at > now), default=None)
             left = SWEEP_SECONDS if soonest is None else (soonest - self._clock.now()) / SECOND
             await asyncio.sleep(min(SWEEP_SECONDS, max(left, 0.01)))
+
+    async def _swept(self, now: Micros) -> None:
+        """End what is over, as far as that can be done."""
+        try:
+            await self.register.expire(now)
+        except StoreUnavailable:  # nobody is told that time is over before that is kept
+            return
+        except Exception as failed:  # a defect of ours, or a row that was tampered with: no reason to stop the gateway
+            context = {"message": "an approval could not be ended", "exception": failed}
+            asyncio.get_running_loop().call_exception_handler(context)
 
     # Asking -----------------------------------------------------------------------------------------------------
 
@@ -111,12 +120,14 @@ class Desk:
         if held.call.approval_id is not None:
             return await self._recall(held, held.call.approval_id)
         pending = self.register.board.find(getattr(held.verdict, "attach_to", None) or "")
-        if pending is None:
-            made = await self._ask(held)
+        while True:
+            made = pending or await self._ask(held)
             if isinstance(made, Unapproved):
                 return made
-            pending = made
-        return await self._wait(pending, held)
+            answer = await self._wait(made, held)
+            if not _was_left(made):
+                return answer
+            pending = None  # by others, who were gone before this one came: this one is here, and asks for itself
 
     async def _ask(self, held: Held) -> Pending | Unapproved:
         reason = await _reason(held)
@@ -145,7 +156,7 @@ class Desk:
         known = self._secrets()
         return Approval(
             id=f"ap_{new_id(now)}",
-            key=grant_key(call, found.known, verdict.ground),
+            key=grant_key(call, found.known, verdict.ground, verdict.auth_scope),
             tool_name=found.tool.qualified,
             rule_id=verdict.ground.id,
             terms=verdict.terms,
@@ -188,9 +199,10 @@ class Desk:
         pending.callers += 1
         try:
             told = await self._resolved_or_told(pending, held)
-        except asyncio.CancelledError:
+        except BaseException as ended:  # raised again: whatever it was, this one does not wait any more
             pending.callers -= 1
-            await self.register.leave(pending)
+            if isinstance(ended, asyncio.CancelledError):
+                await self.register.leave(pending)
             raise
         pending.callers -= 1
         if told is not None:
@@ -255,6 +267,12 @@ def _pause(patience: float | None, waited: float, *, talks: bool) -> float | Non
     if not talks:
         return left
     return PROGRESS_SECONDS if left is None else min(PROGRESS_SECONDS, left)
+
+
+def _was_left(pending: Pending) -> bool:
+    """Whether an approval was cancelled because nobody waited for it."""
+    ended = pending.resolved
+    return ended is not None and (ended.status, ended.resolution) == (ApprovalState.CANCELLED, DISCONNECTED)
 
 
 def _come_again(pending: Pending) -> Unapproved:

@@ -45,7 +45,8 @@ class Freezer:
         if freeze is None:
             return False
         await self._store.put_freeze(what, None, self._told("thawed", freeze, by))
-        self.in_force = {each: kept for each, kept in self.in_force.items() if each != what}
+        # The same may have been stopped anew meanwhile, and that stands.
+        self.in_force = {each: kept for each, kept in self.in_force.items() if kept is not freeze}
         return True
 
     def _told(self, change: str, freeze: Freeze, by: str) -> Activity:

@@ -90,14 +90,12 @@ class Register:
 
     async def _keep(self, approval: Approval, pending: Pending) -> None:
         try:
-            kept = await self._store.add_approval(approval, self._told(approval, "created"))
-        except StoreUnavailable:
-            self._lost(pending)
-            raise
-        if not kept:
-            self._lost(pending)
+            pending.kept = await self._store.add_approval(approval, self._told(approval, "created"))
+        finally:
+            if not pending.kept:  # for whatever reason: what has no row could never be answered, nor ended
+                self._lost(pending)
+        if not pending.kept:
             raise StoreUnavailable("The same call is asked about elsewhere.")
-        pending.kept = True
         self._tell(approval, "created")
         if pending.to_end is not None:
             with contextlib.suppress(StoreUnavailable):  # then its deadline ends it

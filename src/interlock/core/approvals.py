@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from interlock import errors
 from interlock.core.grants import Grant, GrantKey, GrantScope
 from interlock.core.lifecycle import ApprovalEvent, ApprovalState, next_approval_state
-from interlock.core.lineage import Lineage
+from interlock.core.lineage import Lineage, same_eyes
 from interlock.core.model import HoldTerms, Json, JsonObject, Micros
 from interlock.core.safety import SafetyClass
 from interlock.core.times import iso
@@ -170,7 +170,9 @@ def refusal_to(approver: Approver, approval: Approval, lineage: Lineage) -> Reas
 
 def _are_two_of(approver: Approver, owner: str | None) -> bool:
     """Whether an approver's eyes are those of the requester's owner: its own, or those of an agent of its."""
-    return owner is not None and (approver.name == owner or (not approver.person and approver.owner == owner))
+    if owner is None:
+        return False
+    return same_eyes(approver.name, owner) or (not approver.person and same_eyes(owner, approver.owner))
 
 
 # Answers --------------------------------------------------------------------------------------------------------
@@ -202,6 +204,18 @@ def approved(
         return Answered(voted)
     final = _resolved(voted, ApprovalEvent.APPROVE, now, resolution, approver)
     return Answered(final, _grant(final, now, use_within))
+
+
+def by_several_hands(answered: Answered | Reason, approver: Approver, lineage: Lineage) -> Answered | Reason:
+    """The same, unless kin of the approver said yes before: where several have to agree, one hand under two names is
+    not several."""
+    if isinstance(answered, Reason):
+        return answered
+    approval = answered.approval
+    others = [each.approver for each in approval.votes if each.approver != approver.name]
+    if any(lineage.are_kin(approver.name, each) for each in others):
+        return errors.KIN_VOTED(votes=len(others), needed=approval.terms.approvals_needed)
+    return answered
 
 
 def denied(approval: Approval, approver: Approver, resolution: str, now: Micros) -> Answered | Reason:

@@ -21,6 +21,7 @@ from interlock.core.classify import Classification
 from interlock.core.globs import compile_glob
 from interlock.core.grants import Grant, GrantKey, covering
 from interlock.core.intent import AnnotationCheck, IntentPolicy, check_annotations, check_declaration
+from interlock.core.lineage import same_eyes
 from interlock.core.model import (
     OPERATION_OF_CLASS,
     Allow,
@@ -393,8 +394,9 @@ def _second_key(facts: Facts, found: KnownTool, intent: Intent, ruling: _Ruling)
     warnings = () if warning is None else (warning,)
     grant = None
     if ruling.effect is Effect.HOLD:
-        key = grant_key(facts.call, found, ruling.ground)
-        grant = covering(facts.grants, key, found.classification.gateway, facts.now)
+        key = grant_key(facts.call, found, ruling.ground, ruling.auth_scope)
+        grants = _of_others(facts) if ruling.terms.four_eyes else facts.grants
+        grant = covering(grants, key, found.classification.gateway, facts.now)
         if grant is None:
             return _hold(facts, key, intent, ruling, warnings)
     if facts.over_rate is not None:
@@ -409,6 +411,13 @@ def _second_key(facts: Facts, found: KnownTool, intent: Intent, ruling: _Ruling)
         warnings=warnings,
         auth_scope=ruling.auth_scope,
     )
+
+
+def _of_others(facts: Facts) -> Sequence[Grant]:
+    """The grants that are not the word of whoever owns the caller: tokens of one principal may have several owners, and
+    what one of them approved for another's call is not for a call of its own."""
+    owner = facts.call.caller.owner
+    return [each for each in facts.grants if not any(same_eyes(name, owner) for name in each.given_by)]
 
 
 def _hold(facts: Facts, key: GrantKey, intent: Intent, ruling: _Ruling, warnings: tuple[Reason, ...]) -> Verdict:
@@ -438,7 +447,7 @@ def _crowd_refusal(facts: Facts) -> Deny | None:
     return _deny("quota", errors.DESK_FULL()) if facts.desk_full else None
 
 
-def grant_key(call: Call, found: KnownTool, ground: Ground) -> GrantKey:
+def grant_key(call: Call, found: KnownTool, ground: Ground, auth_scope: str | None) -> GrantKey:
     """What a grant for this call would be bound to."""
     tool = found.tool
     return GrantKey(
@@ -450,4 +459,5 @@ def grant_key(call: Call, found: KnownTool, ground: Ground) -> GrantKey:
         rule_hash=ground.content_hash,
         safety_class=found.classification.gateway.value,
         workspace=call.caller.workspace,
+        auth_scope=auth_scope,
     )

@@ -27,8 +27,10 @@ class GrantScope(StrEnum):
 class GrantKey:
     """What a grant is bound to, and what a call brings.
 
-    The class and the workspace are in it because a reviewer saw them: a tool that has become something else, or a
-    caller that has moved, is another question, even where the same rule would ask it.
+    The class, the workspace and the credentials are in it because a reviewer saw them: a tool that has become something
+    else, a caller that has moved, or a call that would go out with other credentials, is another question, even where
+    the same rule would ask it. The credentials need not come from the rule that asks: what the agent declares may
+    choose among them.
     """
 
     caller: str
@@ -39,6 +41,7 @@ class GrantKey:
     rule_hash: str
     safety_class: str = ""
     workspace: str | None = None
+    auth_scope: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +72,7 @@ _KEY_WORDS = {
     "rule_hash": "the rule",
     "safety_class": "the tool's class",
     "workspace": "the workspace",
+    "auth_scope": "the credentials",
 }
 
 
@@ -84,6 +88,7 @@ def changed(grant: Grant, key: GrantKey) -> tuple[str, ...]:
         "rule_hash": given.rule_hash == key.rule_hash,
         "safety_class": given.safety_class == key.safety_class,
         "workspace": given.workspace == key.workspace,
+        "auth_scope": given.auth_scope == key.auth_scope,
     }
     return tuple(_KEY_WORDS[name] for name, fits in pairs.items() if not fits)
 

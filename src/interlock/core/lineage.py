@@ -14,6 +14,14 @@ from collections.abc import Iterable, Mapping
 from msgspec import Struct
 
 HUMAN = "human"
+ELSEWHERE = "jwt:"
+"""What the names and token ids of an issuer's principals begin with here; ours have no colon."""
+
+
+def same_eyes(one: str, other: str | None) -> bool:
+    """Whether two names may be one pair of eyes. An issuer says whose an agent is in names of its own, or in ours: that
+    cannot be told, so `jwt:olga` and `olga` see the same."""
+    return other is not None and one.removeprefix(ELSEWHERE) == other.removeprefix(ELSEWHERE)
 
 
 class Minted(Struct, frozen=True):

@@ -201,6 +201,11 @@ ALREADY_VOTED = Message(
     "You have approved this call already; {votes} of {needed} approvals are there.",
     "Another approver has to agree.",
 )
+KIN_VOTED = Message(
+    Code.SELF_APPROVAL,
+    "Somebody who made you, or whom you made, has approved this call already; {votes} of {needed} approvals are there.",
+    "An approver that is independent of both has to agree.",
+)
 NOT_AMONG_APPROVERS = Message(
     Code.FORBIDDEN,
     "This call may be answered by {approvers} only.",

@@ -20,7 +20,7 @@ import msgspec
 from interlock import errors
 from interlock.clock import Clock
 from interlock.core.globs import compile_glob
-from interlock.core.lineage import HUMAN, Lineage, Minted
+from interlock.core.lineage import ELSEWHERE, HUMAN, Lineage, Minted
 from interlock.core.model import Caller, JsonObject, Micros, OperationType, Scope
 from interlock.errors import Reason
 from interlock.store.protocol import Token
@@ -36,8 +36,6 @@ ROLES = ("agent", "approver", "auditor", "admin")
 KINDS = ("human", "agent", "service")
 OURS = "il_"
 """What every token of this gateway begins with."""
-ELSEWHERE = "jwt:"
-"""What the names and token ids of the issuer's principals begin with here; ours have no colon."""
 _TOKEN = re.compile(r"il_([0-9a-f]{12})_([A-Za-z0-9_-]{43})")
 
 

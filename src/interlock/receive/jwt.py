@@ -21,10 +21,11 @@ from msgspec import Meta
 
 from interlock import errors
 from interlock.core.globs import compile_glob
+from interlock.core.lineage import ELSEWHERE
 from interlock.core.model import JsonObject, Micros, OperationType, Scope
 from interlock.errors import InterlockError, Reason
 from interlock.receive.decode import Undecodable, decode_json
-from interlock.receive.identify import ELSEWHERE, ROLES, Principal, default_kind
+from interlock.receive.identify import ROLES, Principal, default_kind
 
 if TYPE_CHECKING:
     from interlock.receive.key_set import KeySet

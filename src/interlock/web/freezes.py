@@ -13,8 +13,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from interlock import errors
 from interlock.core.freezes import Freeze, FreezeKind, Frozen
+from interlock.core.lineage import ELSEWHERE
 from interlock.core.toolbook import nearest
-from interlock.receive.identify import ELSEWHERE
 from interlock.store.protocol import StoreUnavailable
 from interlock.web import times
 from interlock.web.answers import json_answer
