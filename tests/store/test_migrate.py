@@ -83,7 +83,10 @@ def test_a_new_database_gets_every_table(path: Path) -> None:
         migrate(connection, migrations())
         names = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
 
-    assert names == {"chain", "entry", "activity", "token", "baseline", "reviewed", "override", "server"}
+    assert names == {
+        *("chain", "entry", "activity", "token", "baseline", "reviewed", "override", "server"),
+        *("approval", "granted", "freeze"),
+    }
 
 
 def test_a_database_that_is_up_to_date_is_left_alone(path: Path) -> None:
