@@ -57,7 +57,11 @@ async def test_a_rule_that_is_added_holds_and_one_that_is_taken_away_does_not(ga
     async def is_allowed() -> bool:
         return not await is_refused(gateway, "up__echo")
 
+    async def are_told() -> bool:  # a moment after the rules are in force
+        return len(await changes(gateway)) >= 2
+
     await until(is_allowed)
+    await until(are_told)
 
     assert before is False
     assert [each.body["change"] for each in await changes(gateway)] == ["taken up", "taken up"]

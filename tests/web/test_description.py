@@ -25,7 +25,7 @@ from interlock.web.routes import ROUTES
 from tests.approving import held_config
 from tests.running import Running, serving
 
-EXAMPLES = 8
+EXAMPLES = 6
 """Requests for each route and credential."""
 WHO = ("nobody", "a stranger", "an agent", "the wrong role")
 
