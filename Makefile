@@ -13,18 +13,15 @@ help:
 serve: .venv/.run ## set up and start Interlock
 	$(BIN)/interlock serve
 
-# Three parts beside each other, because most of the time is spent waiting for processes that the tests start.
-WHOLE := tests/behaviours tests/torture
-OUTSIDE := tests/cli tests/conformance
+# Two halves beside each other, because most of the time is spent waiting for processes that the tests start.
+WHOLE := tests/behaviours tests/conformance tests/torture
 test: check ## set up, check and test everything, in under 15 minutes
 	@$(BIN)/coverage erase
 	@sh -c 'HYPOTHESIS_PROFILE=test; export HYPOTHESIS_PROFILE; \
 	$(BIN)/coverage run -p -m pytest $(WHOLE) > .tools/whole.log 2>&1 & whole=$$!; \
-	$(BIN)/coverage run -p -m pytest $(OUTSIDE) > .tools/outside.log 2>&1 & outside=$$!; \
-	trap "kill $$whole $$outside 2> /dev/null" INT TERM; \
-	$(BIN)/coverage run -p -m pytest tests $(WHOLE:%=--ignore=%) $(OUTSIDE:%=--ignore=%); parts=$$?; \
-	wait $$outside; outside=$$?; cat .tools/outside.log; \
-	wait $$whole; whole=$$?; cat .tools/whole.log; exit $$((parts || outside || whole))'
+	trap "kill $$whole 2> /dev/null" INT TERM; \
+	$(BIN)/coverage run -p -m pytest tests $(WHOLE:%=--ignore=%); parts=$$?; \
+	wait $$whole; whole=$$?; cat .tools/whole.log; exit $$((parts || whole))'
 	@$(BIN)/coverage combine -q
 	@$(BIN)/coverage report --include='src/interlock/core/*' --fail-under=100
 	@$(BIN)/coverage report --fail-under=95
