@@ -105,10 +105,10 @@ def test_denials_are_bounded() -> None:
 async def test_all_who_wait_are_woken_and_what_was_told_first_stands() -> None:
     waits = pending(1)
     loop = asyncio.get_running_loop()
-    waits.waiters = {loop.create_future(), loop.create_future()}
+    waits.waiters = dict.fromkeys((loop.create_future(), loop.create_future()))
     done = loop.create_future()
     done.set_result(None)
-    waits.waiters.add(done)
+    waits.waiters[done] = None
     waits.wake(Resolved(ApprovalState.DENIED, "no"))
     waits.wake(Resolved(ApprovalState.APPROVED, ""))
 

@@ -75,7 +75,7 @@ class Pending:
         """Why it is to be cancelled as soon as it has a row, if it is."""
         self.callers = 0
         """How many calls wait for it: when none is left it is cancelled, unless somebody was told to come again."""
-        self.waiters: set[asyncio.Future[None]] = set()
+        self.waiters: dict[asyncio.Future[None], None] = {}
         """Woken when there is something to see: those calls, and whoever else wants to know."""
         self.resolved: Resolved | None = None
 
@@ -83,7 +83,7 @@ class Pending:
         """Tell all who wait. What was told first stands."""
         if self.resolved is None:
             self.resolved = resolved
-        for waiter in self.waiters:
+        for waiter in tuple(self.waiters):  # in the order in which they came
             if not waiter.done():
                 waiter.set_result(None)
 

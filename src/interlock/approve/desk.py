@@ -247,11 +247,11 @@ async def _news(pending: Pending, seconds: float | None) -> None:
     loop = asyncio.get_running_loop()
     waiter: asyncio.Future[None] = loop.create_future()
     timer = None if seconds is None else loop.call_later(seconds, _ring, waiter)
-    pending.waiters.add(waiter)
+    pending.waiters[waiter] = None
     try:
         await waiter
     finally:
-        pending.waiters.discard(waiter)
+        pending.waiters.pop(waiter, None)
         if timer is not None:
             timer.cancel()
 
