@@ -186,3 +186,24 @@ def test_in_direct_mode_our_own_tools_are_not_there() -> None:
 
 def test_retrieve_tools_is_a_search() -> None:
     assert resolve("retrieve_tools", {"query": "x"}) == Search({"query": "x"})
+
+
+def test_where_nothing_is_held_nobody_is_asked_for_a_reason() -> None:
+    watching = Policy(entry=GatewayEntry(Posture.OBSERVE))
+    _, delete_repo = Catalog(Expose.DIRECT).tools_for(AGENT, BOOK, watching)[:2]
+
+    assert delete_repo["inputSchema"] == {"type": "object"}
+
+
+def test_a_tool_that_nobody_has_reviewed_may_be_held_whatever_the_posture() -> None:
+    book = ToolBook().with_listing(Listing("db", "db", [{"name": "get_x"}], standings={}))
+    (get_x, _) = Catalog(Expose.DIRECT).tools_for(AGENT, book, Policy(entry=GatewayEntry(Posture.OPEN)))
+
+    assert "_justification" in get_x["inputSchema"]["properties"]
+
+
+def test_the_posture_of_a_server_says_what_may_be_held_there() -> None:
+    policy = Policy(entry=GatewayEntry(Posture.OPEN), postures_of_servers={"github-mcp": Posture.STRICT})
+    _, delete_repo = Catalog(Expose.DIRECT).tools_for(AGENT, BOOK, policy)[:2]
+
+    assert "_justification" in delete_repo["inputSchema"]["properties"]
