@@ -69,6 +69,8 @@ from interlock.store.folder import DataFolder, Hold
 from interlock.store.protocol import Activity, Store, StoreUnavailable
 from interlock.store.sqlite import SqliteStore
 from interlock.web.audience import Audience
+from interlock.web.browsers import Browsers
+from interlock.web.dashboard import Dashboard
 from interlock.web.desk_metrics import DeskMetrics
 from interlock.web.feed import Feed
 from interlock.web.metrics import Metrics
@@ -372,6 +374,7 @@ async def _assemble(
         room,
         notices,
         audience,
+        Browsers(clock, callers, settings.listen.port),
         hidden,
         issuer,
     )
@@ -406,8 +409,8 @@ async def ensure_operator(store: Store, folder: DataFolder, callers: Callers, cl
 
 
 def asgi(gateway: Gateway) -> ASGIApp:
-    """The whole HTTP face: agents under /mcp, people and scripts under /api/v1, and plain questions for probes."""
-    rest = rest_app(gateway.parts)
+    """The whole HTTP face: agents under /mcp, scripts under /api/v1, people under /, and plain questions for probes."""
+    rest, dashboard = rest_app(gateway.parts), Dashboard()
 
     async def serve(scope: Scope, receive: Receive, send: Send) -> None:
         path: str = scope["path"]
@@ -420,6 +423,8 @@ def asgi(gateway: Gateway) -> ASGIApp:
                 await rest(scope, receive, send)
             elif is_probe(scope):
                 await answer_probe(gateway.parts, scope, headers, send)
+            elif dashboard.has(scope):
+                await dashboard.send(scope, send)
             else:
                 await send_refusal(send, Refused(404, "There is nothing here; agents connect to /mcp."))
         except Refused as refused:

@@ -231,3 +231,9 @@ def token_change(token: Token, what: str, by: str, now: Micros) -> Activity:
     return Activity(
         id=new_id(now), at=now, type=ActivityType.TOKEN_CHANGE, status=CallState.SUCCESS, body=body, caller=by
     )
+
+
+def signed(way: str, who: str, browser: str, now: Micros) -> Activity:
+    """The activity that tells of a browser that signed in or out."""
+    body: dict[str, Json] = {"change": f"signed {way}", "browser": browser, "by": who}
+    return Activity(id=new_id(now), at=now, type=ActivityType.SYSTEM, status=CallState.SUCCESS, body=body, caller=who)

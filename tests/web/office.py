@@ -33,6 +33,7 @@ from interlock.store.protocol import Activity, ActivityFilter, ActivityType
 from interlock.store.sqlite import SqliteStore
 from interlock.web import PREFIX
 from interlock.web.audience import Audience
+from interlock.web.browsers import Browsers
 from interlock.web.desk_metrics import DeskMetrics
 from interlock.web.feed import Feed
 from interlock.web.metrics import Metrics
@@ -159,6 +160,7 @@ async def office(
             room,
             notices,
             audience,
+            Browsers(clock, callers, 7373),
         )
         app = rest_app(parts)
         transport = httpx2.ASGITransport(app=app)

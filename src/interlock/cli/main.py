@@ -30,6 +30,7 @@ class Noun:
 NOUNS = (
     Noun("serve", "Run the gateway that agents connect to", "interlock.cli.serve"),
     Noun("stdio", "Connect one MCP client over stdin and stdout", "interlock.cli.stdio"),
+    Noun("open", "Open the dashboard in a browser", "interlock.cli.open"),
     Noun("status", "Say whether a gateway runs, and how it is doing", "interlock.cli.status"),
     Noun("doctor", "Check that everything is well, and say what to do if not", "interlock.cli.doctor"),
     Noun("approval", "See what waits for a second key, and answer it: list, show, watch", "interlock.cli.approval"),

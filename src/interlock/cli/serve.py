@@ -48,6 +48,7 @@ async def _run(config: "Config", folder: DataFolder) -> None:
                 await stack.enter_async_context(listening(gateway, listener, hold))
                 _spare_the_collector()
                 _greet(gateway, config, hold)
+                _invite(gateway, hold)
                 await _told_to_stop()
     if not safe:
         raise bad(
@@ -97,6 +98,17 @@ def _greet(gateway: "Gateway", config: "Config", hold: Hold) -> None:
     note(f"Posture {config.settings.posture.value}; activity is recorded in {hold.folder.path}.")
     host = f"[{listen.host}]" if ":" in listen.host else listen.host
     note(f"Agents connect to http://{host}:{listen.port}/mcp — Ctrl-C stops.")
+
+
+def _invite(gateway: "Gateway", hold: Hold) -> None:
+    """Say where the dashboard is, with a link that signs the operator in once."""
+    from interlock.receive.identify import Principal
+    from interlock.web.session import link_for
+
+    operator = gateway.callers.identify(f"Bearer {hold.folder.credential()}")
+    if isinstance(operator, Principal):
+        note(f"Dashboard: {hold.folder.announced()}{link_for(gateway.parts, operator).path}")
+        note("The link works once, for ten minutes; `interlock open` makes another.")
 
 
 VERB = Verb(

@@ -120,6 +120,31 @@ REST_NEEDS_TOKEN = Message(
     "REST always needs a token, also on this machine.",
     "Send `Authorization: Bearer il_…`; `interlock token create` makes one.",
 )
+CODE_SPENT = Message(
+    Code.UNAUTHENTICATED,
+    "This link was used before, or its time is over.",
+    "Make a new one with `interlock open`.",
+)
+SIGNED_OUT = Message(
+    Code.UNAUTHENTICATED,
+    "This browser is not signed in, or no longer.",
+    "Sign in again with `interlock open`.",
+)
+CSRF_NEEDED = Message(
+    Code.FORBIDDEN,
+    "A cookie alone changes nothing here.",
+    "Send what signing in gave as `X-CSRF-Token` along, or use a token.",
+)
+NOT_OUR_PAGE = Message(
+    Code.FORBIDDEN,
+    "The request comes from a page of another origin.",
+    "Use the dashboard, or send a token.",
+)
+PERSONS_SIGN_IN = Message(
+    Code.FORBIDDEN,
+    "Only a person with a token signs in to the dashboard.",
+    "Use `interlock open`, or the REST interface with the token.",
+)
 BAD_FIELDS = Message(
     Code.BAD_REQUEST,
     "{problems}",

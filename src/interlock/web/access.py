@@ -1,8 +1,16 @@
 """Which roles may use which route. The sets are columns of the list of routes, so a route without one cannot exist."""
 
+from fastapi import Request
+
 from interlock import errors
 from interlock.errors import Reason
-from interlock.receive.identify import Callers, Principal
+from interlock.receive.identify import Principal
+from interlock.web.parts import browser_of, parts_of
+
+VISITOR = "visitor"
+"""The role of whoever brings nothing, on the one route that takes a code."""
+
+ANYONE = frozenset({VISITOR, "admin", "auditor", "approver", "agent"})
 
 READERS = frozenset({"admin", "auditor", "approver"})
 """Everyone but agents: what stands in the record is not for those it is about."""
@@ -24,7 +32,11 @@ def refusal_of(principal: Principal, allowed: frozenset[str]) -> Reason | None:
     return errors.FORBIDDEN(role=" or ".join(sorted(allowed)))
 
 
-async def may_still_read(callers: Callers, authorization: str | None) -> bool:
+async def may_still_read(request: Request) -> bool:
     """Whether a credential that was let in still is: a long answer may outlive it."""
-    principal = await callers.admit(authorization)
+    here, browser = parts_of(request), browser_of(request)
+    if browser is None:
+        principal = await here.callers.admit(request.headers.get("authorization"))
+    else:
+        principal = here.browsers.still(browser)
     return not isinstance(principal, Reason) and refusal_of(principal, READERS) is None

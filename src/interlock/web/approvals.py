@@ -11,7 +11,7 @@ from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from fastapi import Body, Query, Response
+from fastapi import Body, Depends, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from interlock import errors
@@ -28,7 +28,7 @@ from interlock.store.approvals import ApprovalFilter
 from interlock.store.protocol import StoreUnavailable
 from interlock.web import access, times
 from interlock.web.answers import json_answer
-from interlock.web.parts import Here, Parts, Who
+from interlock.web.parts import Here, Parts, Who, browser_of, parts_of, principal_of
 from interlock.web.problems import Refusal, Winner
 from interlock.web.review import Overridden, overridden
 
@@ -149,6 +149,15 @@ class WantedClass(BaseModel):
     resolution: str = Field(default="", max_length=MAX_RESOLUTION, description="What the record is told.")
 
 
+def _approver(request: Request) -> Approver:
+    """Who answers, as the door identified it. INVARIANT: nothing of the request but its credential goes into it."""
+    who, browser, here = principal_of(request), browser_of(request), parts_of(request)
+    door = ApproverType.CLI if browser is None else ApproverType.DASHBOARD
+    session = None if browser is None else browser.id
+    return Approver(who.name, door, who.owner, session, person=here.callers.is_person(who))
+
+
+By = Annotated[Approver, Depends(_approver)]
 _YES, _NO = WantedApproval(), WantedDenial()
 
 
@@ -166,20 +175,18 @@ async def get_approval(approval_id: str, here: Here, who: Who) -> Response:
     return json_answer(shown_approval(await found_approval(approval_id, here)))
 
 
-async def approve(approval_id: str, here: Here, who: Who, wanted: Annotated[WantedApproval, Body()] = _YES) -> Response:
+async def approve(approval_id: str, here: Here, by: By, wanted: Annotated[WantedApproval, Body()] = _YES) -> Response:
     """Approve a call of another principal. A yes that is not enough yet leaves it pending and is among the votes."""
     wish = Wish(wanted.scope, _seconds(wanted.duration))
     async with _refusals():
-        done = await here.room.approvers.approve(
-            approval_id, _approver(who, here), wish, wanted.resolution, wanted.digest
-        )
+        done = await here.room.approvers.approve(approval_id, by, wish, wanted.resolution, wanted.digest)
     return json_answer(shown_approval(done))
 
 
-async def deny(approval_id: str, here: Here, who: Who, wanted: Annotated[WantedDenial, Body()] = _NO) -> Response:
+async def deny(approval_id: str, here: Here, by: By, wanted: Annotated[WantedDenial, Body()] = _NO) -> Response:
     """Deny a call of another principal. One no is enough."""
     async with _refusals():
-        done = await here.room.approvers.deny(approval_id, _approver(who, here), wanted.resolution)
+        done = await here.room.approvers.deny(approval_id, by, wanted.resolution)
     return json_answer(shown_approval(done))
 
 
@@ -209,11 +216,6 @@ def _look(who: Principal, here: Parts) -> None:
     """An approver that looks at what waits is one that listens."""
     if access.refusal_of(who, access.APPROVERS) is None:
         here.audience.seen()
-
-
-def _approver(who: Principal, here: Parts) -> Approver:
-    """Who answers, as the door identified it. INVARIANT: nothing of the request but its credential goes into it."""
-    return Approver(who.name, ApproverType.CLI, who.owner, person=here.callers.is_person(who))
 
 
 def _seconds(duration: str | None) -> int | None:

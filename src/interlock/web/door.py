@@ -6,6 +6,7 @@ checked is the value that is used. Host and Origin are checked further out, for 
 """
 
 from collections.abc import Callable, Coroutine, Iterable
+from dataclasses import dataclass
 from typing import Any
 
 from fastapi import Request, Response
@@ -16,16 +17,27 @@ from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from interlock import errors
-from interlock.errors import Reason
+from interlock.errors import Code, Reason
 from interlock.receive.decode import decode_json
 from interlock.receive.edge import Refused, headers_of
-from interlock.web import access
-from interlock.web.parts import PRINCIPAL_KEY, Parts, parts_of, principal_of
+from interlock.receive.identify import Principal
+from interlock.web import PREFIX, access
+from interlock.web.access import VISITOR
+from interlock.web.browsers import Browser
+from interlock.web.parts import BROWSER_KEY, PRINCIPAL_KEY, Parts, parts_of, principal_of
 from interlock.web.problems import Refusal, invalid, problem_answer, unknown
 
-HEADERS = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
+HEADERS = {
+    "Cache-Control": "no-store",
+    "X-Content-Type-Options": "nosniff",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
 """On every answer: what is shown here is for one reader, and is never anything but what it says it is."""
 
+SIGN_IN = ("POST", f"{PREFIX}/session")
+"""The one request for which nobody has to be known: it is how a browser comes to be."""
+
+_VISITOR = Principal(VISITOR, "human", frozenset({VISITOR}))
 _CHALLENGE = {"WWW-Authenticate": "Bearer"}
 
 
@@ -35,16 +47,39 @@ class Door:
     def __init__(self, app: ASGIApp, parts: Parts) -> None:
         self._app = app
         self._callers = parts.callers
+        self._browsers = parts.browsers
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        authorization = headers_of(scope).get("authorization")
-        # Without a token a caller on this machine is `local`, who may call tools and nothing else.
-        principal = errors.REST_NEEDS_TOKEN() if authorization is None else await self._callers.admit(authorization)
+        found = await self._identified(scope)
         closed = _with_headers(send)
-        if isinstance(principal, Reason):
-            await problem_answer(principal, headers=_CHALLENGE)(scope, receive, closed)
+        if isinstance(found, Reason):
+            challenge = _CHALLENGE if found.code is Code.UNAUTHENTICATED else None
+            await problem_answer(found, headers=challenge)(scope, receive, closed)
         else:
-            await self._app({**scope, PRINCIPAL_KEY: principal}, receive, closed)
+            known = {PRINCIPAL_KEY: found.principal, BROWSER_KEY: found.browser}
+            await self._app({**scope, **known}, receive, closed)
+
+    async def _identified(self, scope: Scope) -> "_Identified | Reason":
+        """By token, else by cookie. Without either a caller on this machine is `local`, who only calls tools."""
+        headers = headers_of(scope)
+        authorization = headers.get("authorization")
+        if authorization is not None:
+            principal = await self._callers.admit(authorization)
+            return principal if isinstance(principal, Reason) else _Identified(principal)
+        if (scope["method"], scope["path"]) == SIGN_IN:
+            return _Identified(_VISITOR)  # the code in the body is the credential, whatever cookie comes along
+        found = self._browsers.identify(scope["method"], headers)
+        if found is None:
+            return errors.REST_NEEDS_TOKEN()
+        return found if isinstance(found, Reason) else _Identified(found.principal, found.browser)
+
+
+@dataclass(frozen=True, slots=True)
+class _Identified:
+    """Who asks, and the browser, where it is by one."""
+
+    principal: Principal
+    browser: Browser | None = None
 
 
 def _with_headers(send: Send) -> Send:

@@ -48,10 +48,11 @@ class EventQuery(BaseModel):
 
 
 async def stream_events(query: Annotated[EventQuery, Query()], request: Request, here: Here, who: Who) -> Response:
-    """Hear of calls that ended, of approvals, of servers and of tools that changed, as it happens.
+    """Hear of calls that ended, of approvals, and of servers, tools, tokens, rules and stops that changed.
 
-    Events: `activity.<status>`, `approval.<change>`, `server.<health>`, `server.changed`, `tool.changed`, and
-    `overflow` before a reader that does not keep up is cut off. `Last-Event-ID` resumes.
+    Events: `activity.<status>`, `approval.<change>`, `server.<health>`, `server.changed`, `tool.changed`,
+    `token.changed`, `config.changed`, `system.changed`, and `overflow` before a reader that does not keep up is cut
+    off. `Last-Event-ID` resumes.
     """
     return await _stream(frozenset(words("types", query.types, Topic)) or frozenset(Topic), request, here, who)
 
@@ -71,8 +72,7 @@ async def _stream(topics: frozenset[Topic], request: Request, here: Parts, who: 
     if reader is None:
         raise Refusal(errors.BAD_FIELDS(problems="Last-Event-ID: it is no id of this gateway; leave it out"))
     reader.answers = not access.refusal_of(who, access.APPROVERS)
-    authorization = request.headers.get("authorization")
-    return EventStream(here, reader, lambda: access.may_still_read(here.callers, authorization))
+    return EventStream(here, reader, lambda: access.may_still_read(request))
 
 
 def _last_id(request: Request) -> int | None:

@@ -46,8 +46,7 @@ async def export_activities(query: Annotated[ExportQuery, Query()], request: Req
     wanted = replace(filter_of(query, here.clock.now()), limit=PAGE)
     # The first page is asked for before anything is answered: what is wrong from the start is told as usual.
     first = await here.store.list_activities(wanted)
-    authorization = request.headers.get("authorization")
-    return Export(here.store, wanted, first, query.format, lambda: access.may_still_read(here.callers, authorization))
+    return Export(here.store, wanted, first, query.format, lambda: access.may_still_read(request))
 
 
 class Export(Response):

@@ -41,7 +41,10 @@ class Topic(StrEnum):
 
     ACTIVITY = "activity"
     APPROVAL = "approval"
+    CONFIG = "config"
     SERVER = "server"
+    SYSTEM = "system"
+    TOKEN = "token"
     TOOL = "tool"
 
 
@@ -51,6 +54,9 @@ _TOPICS: dict[str, Topic] = {
     ActivityType.APPROVAL: Topic.APPROVAL,
     ActivityType.TOOL_CHANGE: Topic.TOOL,
     ActivityType.SERVER_CHANGE: Topic.SERVER,
+    ActivityType.CONFIG_CHANGE: Topic.CONFIG,
+    ActivityType.TOKEN_CHANGE: Topic.TOKEN,
+    ActivityType.SYSTEM: Topic.SYSTEM,
 }
 
 

@@ -24,11 +24,13 @@ from interlock.receive.issuer import Issuer
 from interlock.receive.workspaces import Workspaces
 from interlock.store.protocol import Store
 from interlock.web.audience import Audience
+from interlock.web.browsers import Browser, Browsers
 from interlock.web.feed import Feed
 from interlock.web.metrics import Metrics
 
 PRINCIPAL_KEY = "interlock.principal"
-"""Where the door puts the principal it identified into the ASGI scope."""
+BROWSER_KEY = "interlock.browser"
+"""Where the door puts into the ASGI scope whom it identified, and the browser, where it was by one."""
 
 
 @dataclass(slots=True)
@@ -56,6 +58,8 @@ class Parts:
     notices: Notices
     audience: Audience
     """Who is told of approvals, and what became of that."""
+    browsers: Browsers
+    """Who is signed in to the dashboard."""
     hidden: Collection[str] = ()
     """The values behind references, which are shown to nobody, whoever repeats them. There may come to be more."""
     issuer: Issuer | None = None
@@ -76,6 +80,12 @@ def principal_of(request: Request) -> Principal:
     """Who asks, as the door identified it."""
     principal: Principal = request.scope[PRINCIPAL_KEY]
     return principal
+
+
+def browser_of(request: Request) -> Browser | None:
+    """The browser that asks; None for whoever brings a token."""
+    browser: Browser | None = request.scope[BROWSER_KEY]
+    return browser
 
 
 Here = Annotated[Parts, Depends(parts_of)]

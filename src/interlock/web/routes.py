@@ -31,12 +31,13 @@ from interlock.web import (
     notices,
     review,
     servers,
+    session,
     settings,
     stats,
     tokens,
     tools,
 )
-from interlock.web.access import ADMINS, APPROVERS, READERS, STOPPERS
+from interlock.web.access import ADMINS, ANYONE, APPROVERS, READERS, STOPPERS
 from interlock.web.answers import JSON, json_answer
 from interlock.web.door import Door, GuardedRoute
 from interlock.web.parts import Parts
@@ -135,6 +136,10 @@ ROUTES: tuple[Route, ...] = (
     Route("POST", "/tokens", ADMINS, tokens.create_token, tokens.IssuedToken, (_BAD,), 201),
     Route("DELETE", "/tokens/{token_id}", ADMINS, tokens.revoke_token, tokens.RevokedToken, (_MISSING,)),
     Route("GET", "/notices", READERS, notices.get_notices, notices.ShownNotices),
+    Route("POST", "/session", ANYONE, session.sign_in, session.NewSession, (_BAD,)),
+    Route("GET", "/session", READERS, session.get_session, session.ShownSession),
+    Route("DELETE", "/session", READERS, session.sign_out, session.SignedOut),
+    Route("POST", "/session/link", READERS, session.make_link, session.ShownLink, status=201),
     Route("GET", "/settings", READERS, settings.get_settings, dict[str, Any]),
     Route("GET", "/openapi.json", READERS, get_openapi, dict[str, Any]),
 )

@@ -1,0 +1,6 @@
+// To be built.
+
+import { html } from "../html.js";
+import { Page } from "../parts.js";
+
+export const Agents = () => html`<${Page} title="Agents" />`;
