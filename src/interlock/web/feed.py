@@ -44,7 +44,7 @@ class Topic(StrEnum):
     CONFIG = "config"
     SERVER = "server"
     SYSTEM = "system"
-    TOKEN = "token"
+    TOKEN = "token"  # noqa: S105 - a word, no secret
     TOOL = "tool"
 
 
