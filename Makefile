@@ -15,7 +15,7 @@ serve: .venv/.run ## set up and start Interlock
 
 # Two halves beside each other, because most of the time is spent waiting for processes that the tests start.
 WHOLE := tests/behaviours tests/conformance tests/torture
-test: check ## set up, check and test everything, in under 15 minutes
+test: check .tools/.browser ## set up, check and test everything, in under 15 minutes
 	@$(BIN)/coverage erase
 	@sh -c 'HYPOTHESIS_PROFILE=test; export HYPOTHESIS_PROFILE; \
 	$(BIN)/coverage run -p -m pytest $(WHOLE) > .tools/whole.log 2>&1 & whole=$$!; \
@@ -26,7 +26,7 @@ test: check ## set up, check and test everything, in under 15 minutes
 	@$(BIN)/coverage report --include='src/interlock/core/*' --fail-under=100
 	@$(BIN)/coverage report --fail-under=95
 
-torture: .venv/.dev node_modules/.done ## the full counts of everything that is counted; takes hours
+torture: .venv/.dev node_modules/.done .tools/.browser ## the full counts of everything that is counted; takes hours
 	HYPOTHESIS_PROFILE=torture INTERLOCK_TEST_TURNS=200 INTERLOCK_TEST_KILLS=20 \
 		INTERLOCK_TEST_QUESTIONS=1000 $(BIN)/python -m pytest
 
@@ -78,6 +78,12 @@ INSTALL = $(UV_ENV) $(UV) pip install -q --no-deps --build-constraints requireme
 	$(UV_ENV) $(UV) pip sync -q --require-hashes requirements-dev.lock
 	$(INSTALL)
 	@touch $@ .venv/.run
+
+# The dashboard is tested in Debian's chromium, which needs the rights of root to install.
+.tools/.browser:
+	@command -v chromium > /dev/null || command -v chromium-browser > /dev/null || \
+		$$(test "$$(id -u)" = 0 || echo sudo) apt-get install -qq -y --no-install-recommends chromium > /dev/null
+	@mkdir -p .tools && touch $@
 
 node_modules/.done: package-lock.json
 	npm ci --no-audit --no-fund --loglevel=error

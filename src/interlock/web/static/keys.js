@@ -1,14 +1,14 @@
 // Keys: each page says which it knows and what they do, and `?` shows all that count now. While somebody types into a
 // field, or a dialog is open, none of them do anything.
 
-import { signal, useEffect } from "./html.js";
+import { signal, useLayoutEffect } from "./html.js";
 
 /** The keys that count now: a list of groups `{title, keys: [{key, says, does}]}`. */
 export const known = signal([]);
 
 /** Know these keys as long as the component is shown. */
 export function useKeys(title, keys) {
-  useEffect(() => {
+  useLayoutEffect(() => {
     const group = { title, keys };
     known.value = [...known.value, group];
     return () => (known.value = known.value.filter((each) => each !== group));

@@ -14,7 +14,7 @@ import { Long, Said } from "../text.js";
 import { CLASSES, DOORS, GRAVE } from "../words.js";
 
 const ROW_HEIGHT = 64;
-const ARMED_MS = 4000;
+const ARMED_MS = 5000;
 
 /** What is being done about the approval that is shown: null, "deny", "more". */
 const doing = signal(null);
@@ -40,7 +40,7 @@ function Queue() {
   const at = items.findIndex((each) => each.id === chosenId);
   const shown = found(chosenId);
   useEffect(() => {
-    if (!chosenId && items.length) select(items[0].id);
+    if (!chosenId && items.length && isWide()) select(items[0].id);
   }, [chosenId, items.length]);
   useEffect(() => {
     if (chosenId && !shown) get(pathOf("approvals", chosenId)).then(learn, () => {});
@@ -73,6 +73,8 @@ function Queue() {
   </div>`;
 }
 
+/** Whether the list and what is chosen stand beside each other; else the list comes first. */
+const isWide = () => matchMedia("(min-width: 60rem)").matches;
 const select = (id) => go(pathOf("approvals", id), { replace: true });
 
 function Row({ approval, chosen }) {
@@ -92,6 +94,7 @@ function Detail({ approval }) {
       <div class="line"><${ClassBadge} safetyClass=${approval.safety_class} /><${StateBadge} state=${approval.status} />${waits && html`<${Countdown} until=${approval.expires_at} />`}<span class="grow"></span><code class="id" title=${approval.id}>${approval.id.slice(-8)}</code></div>
       <h2 id="what"><${Sentence} approval=${approval} /></h2>
     </header>
+    ${trouble.value.id === approval.id && html`<${Trouble} problem=${trouble.value.problem} />`}
     ${waits ? html`<${Answers} approval=${approval} />` : html`<${Outcome} approval=${approval} />`}
     <${Justification} approval=${approval} />
     <${Arguments} approval=${approval} />
@@ -236,9 +239,7 @@ function Answers({ approval }) {
   const why = obstacle(approval);
   const off = Boolean(why) || sending.value.has(approval.id);
   const ready = isArmed(approval);
-  const problem = trouble.value.id === approval.id ? trouble.value.problem : null;
   return html`<div class="answers">
-    ${problem && html`<${Trouble} problem=${problem} />`}
     <div class="buttons">
       <button type="button" class=${`good ${ready ? "armed" : ""}`} disabled=${off} onClick=${() => approveOnce(approval)}>${ready ? "Press again to approve" : "Approve once"} <kbd>a</kbd></button>
       <button type="button" disabled=${off} onClick=${() => (doing.value = "more")}>More… <kbd>A</kbd></button>

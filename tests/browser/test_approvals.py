@@ -1,0 +1,119 @@
+"""The queue: a held call appears, is answered by keyboard, and the agent gets its result."""
+
+import signal
+from collections.abc import Callable
+
+import httpx2
+from playwright.sync_api import Route, expect
+
+from tests.browser.house import House, Reviewer
+
+DELETE = "sample__delete_note"
+RUN = "sample__run_script"
+
+
+def text_of(result: object) -> str:
+    return str(getattr(result, "content")[0].text)  # noqa: B009 - the result is of one of several types
+
+
+def test_a_link_signs_in_once_and_never_again(gateway: House, comes: Callable[..., Reviewer]) -> None:
+    link = gateway.link()
+    first, second = comes(), comes()
+    first.page.goto(link)
+    expect(first.page.get_by_role("heading", name="Approvals")).to_be_visible()
+    second.page.goto(link)
+
+    expect(second.page.get_by_text("This link was used before, or its time is over.")).to_be_visible()
+    expect(second.page.get_by_text("interlock open", exact=True)).to_be_visible()
+    assert "#" not in first.page.url
+    assert second.context.cookies() == []
+
+
+def test_a_held_call_appears_by_itself_and_is_approved_by_keyboard(gateway: House, boss: Reviewer) -> None:
+    expect(boss.page.get_by_text("Nothing waits.")).to_be_visible()
+    call = gateway.call(RUN, {"script": "ls"}, why="to see what is there")
+    row = boss.page.get_by_role("option")
+    expect(row).to_have_count(1)
+    expect(boss.page).to_have_title("(1) Approvals · Interlock")
+    expect(boss.page.get_by_role("article")).to_contain_text("to see what is there")
+    boss.page.keyboard.press("a")
+
+    assert text_of(call.result(30)) == "pretended to run 2 characters"
+    expect(boss.page.get_by_text("Approved: sample__run_script")).to_be_visible()
+    approval = gateway.rest("GET", "/approvals?limit=1")["items"][0]
+    assert (approval["approver"], approval["approver_type"]) == ("operator", "dashboard")
+    assert approval["approver_session_id"] is not None
+
+
+def test_what_is_dangerous_is_approved_by_a_second_press(gateway: House, boss: Reviewer) -> None:
+    call = gateway.call(DELETE, {"name": "todo"})
+    expect(boss.page.get_by_role("article")).to_be_visible()
+    boss.page.keyboard.press("a")
+    expect(boss.page.get_by_role("button", name="Press again to approve")).to_be_visible()
+    assert gateway.held(1)[0]["status"] == "pending"
+    boss.page.keyboard.press("a")
+
+    assert text_of(call.result(30)) == "deleted todo"
+
+
+def test_a_call_is_denied_by_keyboard_with_a_reason_that_the_agent_is_told(gateway: House, boss: Reviewer) -> None:
+    call = gateway.call(DELETE, {"name": "welcome"})
+    expect(boss.page.get_by_role("article")).to_be_visible()
+    boss.page.keyboard.press("d")
+    boss.page.keyboard.type("not that one")
+    boss.page.keyboard.press("Enter")
+
+    assert text_of(call.result(30)).startswith("Tool call denied. Reason: not that one\n")
+    expect(boss.page.get_by_text("Denied: sample__delete_note")).to_be_visible()
+
+
+def test_of_two_reviewers_the_slower_is_told_who_was_faster(gateway: House, comes: Callable[..., Reviewer]) -> None:
+    other = gateway.token("alice", "approver", kind="human")
+    fast, slow = comes().sign_in(other), comes().sign_in()
+    call = gateway.call(RUN, {"script": "x"})
+    for each in (fast, slow):
+        expect(each.page.get_by_role("article")).to_be_visible()
+    late: list[Route] = []
+    slow.page.route("**/approve", lambda route: late.append(route))
+    with slow.page.expect_request("**/approve"):
+        slow.page.keyboard.press("a")
+    fast.page.keyboard.press("a")
+    expect(slow.page.get_by_role("article")).to_contain_text("by alice")
+    late[0].continue_()
+
+    assert text_of(call.result(30)) == "pretended to run 1 characters"
+    expect(slow.page.get_by_text("approval already resolved")).to_be_visible()
+    expect(slow.page.get_by_role("article")).to_contain_text("by alice (dashboard)")
+    assert not slow.page.get_by_role("button", name="Approve once").is_visible()
+
+
+def test_while_the_gateway_is_not_heard_nothing_can_be_answered(gateway: House, comes: Callable[..., Reviewer]) -> None:
+    boss = comes()
+    boss.page.clock.install()
+    boss.sign_in()
+    call = gateway.call(RUN, {"script": "y"})
+    approve = boss.page.get_by_role("button", name="Approve once")
+    expect(approve).to_be_enabled()
+    gateway.process.send_signal(signal.SIGSTOP)
+    boss.page.clock.fast_forward(26_000)
+
+    expect(boss.page.get_by_text("Not connected.")).to_be_visible()
+    expect(approve).to_be_disabled()
+    boss.page.keyboard.press("a")
+    gateway.process.send_signal(signal.SIGCONT)
+    expect(approve).to_be_enabled()
+    assert len(gateway.held(1)) == 1
+    boss.page.keyboard.press("a")
+    assert text_of(call.result(30)) == "pretended to run 1 characters"
+
+
+def test_a_cookie_without_the_second_secret_changes_nothing(gateway: House, boss: Reviewer) -> None:
+    gateway.call(DELETE, {"name": "another"})
+    (held,) = gateway.held(1)
+    (cookie,) = boss.context.cookies([f"{gateway.address}/api/v1/"])
+    stolen = {"Cookie": f"{cookie.get('name')}={cookie.get('value')}"}
+    answer = httpx2.post(f"{gateway.address}/api/v1/approvals/{held['id']}/approve", headers=stolen, json={})
+
+    assert (answer.status_code, answer.json()["code"]) == (403, "FORBIDDEN")
+    assert gateway.held(1)[0]["status"] == "pending"
+    assert (cookie.get("httpOnly"), cookie.get("sameSite")) == (True, "Strict")
