@@ -50,6 +50,7 @@ def test_the_verbs_are_all_there() -> None:
     assert set(VERBS) == {
         "serve",
         "stdio",
+        "open",
         "status",
         "doctor",
         "approval list",

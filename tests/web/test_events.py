@@ -58,6 +58,19 @@ async def test_changes_of_tools_and_servers_are_told_with_who_made_them(bare: Of
     ]
 
 
+async def test_a_stop_is_told_and_what_else_the_system_did_is_not(bare: Office) -> None:
+    async with listening(bare) as listener:
+        for number, change in enumerate(("signed in", "frozen", "thawed")):
+            body = {"change": change, "by": "alice"}
+            await bare.store.write([activity(number, type=ActivityType.SYSTEM, body=body)])
+        heard = await listener.hears(2, "")
+
+    assert [(each.name, each.data["change"]) for each in heard] == [
+        ("freeze.changed", "frozen"),
+        ("freeze.changed", "thawed"),
+    ]
+
+
 async def test_what_is_nobody_elses_business_is_not_told(bare: Office) -> None:
     async with listening(bare) as listener:
         await bare.store.write([activity(1, type=ActivityType.TOKEN_CHANGE), activity(2)])

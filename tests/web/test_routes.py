@@ -14,6 +14,8 @@ from interlock import __version__
 from interlock.errors import Code
 from interlock.receive.identify import ROLES
 from interlock.web import PREFIX, events
+from interlock.web.access import VISITORS
+from interlock.web.door import SIGN_IN
 from interlock.web.routes import ROUTES, Route
 from tests.web.office import HOUR, Office, fleet_of, office
 from tests.web.questions import ask as ask_approvers
@@ -62,9 +64,17 @@ async def credential(running: Office, kind: str) -> str | None:
             return await running.token(role)
 
 
+OPEN = [each for each in ROUTES if each.roles == VISITORS]
+"""What needs no token, because it is given a code instead."""
+
+
+def test_the_only_route_for_whoever_is_not_known_is_signing_in() -> None:
+    assert [(each.method, PREFIX + each.path) for each in OPEN] == [SIGN_IN]
+
+
 @pytest.mark.parametrize("kind", ["none", "wrong", "revoked", "expired"])
-@pytest.mark.parametrize("route", ROUTES, ids=IDS)
-async def test_no_route_is_served_without_a_valid_token(shared: Office, route: Route, kind: str) -> None:
+@pytest.mark.parametrize("route", [each for each in ROUTES if each not in OPEN], ids=str)
+async def test_no_other_route_is_served_without_a_valid_token(shared: Office, route: Route, kind: str) -> None:
     answer = await ask(shared, route, await credential(shared, kind))
 
     assert (answer.status_code, answer.json()["code"]) == (401, "UNAUTHENTICATED")
@@ -82,7 +92,8 @@ async def test_each_route_is_served_to_its_roles_and_to_no_others(shared: Office
 @pytest.mark.parametrize("route", ROUTES, ids=IDS)
 def test_no_route_is_for_agents_and_changes_are_for_admins_or_approvers(route: Route) -> None:
     assert "agent" not in route.roles
-    assert route.method == "GET" or route.roles <= {"admin", "approver"}
+    own = route.path.startswith("/session")  # whoever may look may also come and go
+    assert route.method == "GET" or own or route.roles <= {"admin", "approver"}
 
 
 def test_an_admin_does_not_answer_for_calls() -> None:
@@ -197,6 +208,7 @@ async def answers(live: Office) -> dict[str, httpx2.Response]:
         "get_notices": "/notices",
         "get_settings": "/settings",
         "get_openapi": "/openapi.json",
+        "get_session": "/session",
     }
     posts: dict[str, tuple[str, Any]] = {
         "trust_tool": ("/tools/up/echo/trust", {}),
@@ -217,7 +229,14 @@ async def answers(live: Office) -> dict[str, httpx2.Response]:
     revoked = await live.ask("DELETE", f"/tokens/{token_id}")
     ungranted = await live.ask("DELETE", f"/grants/{asked['list_grants'].json()['items'][0]['id']}")
     ended = {"call_tool": called, "create_token": issued, "revoke_token": revoked, "revoke_grant": ungranted}
-    return asked | told | changed | answered | stopped | ended
+    return asked | told | changed | answered | stopped | ended | await sessions(live)
+
+
+async def sessions(live: Office) -> dict[str, httpx2.Response]:
+    linked = await live.ask("POST", "/session/link", json={})
+    code = linked.json()["path"].partition("#")[2]
+    signed = await live.http.post("/api/v1/session", json={"code": code})
+    return {"make_link": linked, "sign_in": signed, "sign_out": await live.ask("DELETE", "/session")}
 
 
 async def test_every_answer_has_the_shape_that_is_described(live: Office) -> None:

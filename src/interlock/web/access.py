@@ -10,7 +10,7 @@ from interlock.web.parts import browser_of, parts_of
 VISITOR = "visitor"
 """The role of whoever brings nothing, on the one route that takes a code."""
 
-ANYONE = frozenset({VISITOR, "admin", "auditor", "approver", "agent"})
+VISITORS = frozenset({VISITOR})
 
 READERS = frozenset({"admin", "auditor", "approver"})
 """Everyone but agents: what stands in the record is not for those it is about."""

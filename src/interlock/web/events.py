@@ -48,11 +48,10 @@ class EventQuery(BaseModel):
 
 
 async def stream_events(query: Annotated[EventQuery, Query()], request: Request, here: Here, who: Who) -> Response:
-    """Hear of calls that ended, of approvals, and of servers, tools, tokens, rules and stops that changed.
+    """Hear of calls that ended, of approvals, of stops, and of servers and tools that changed, as it happens.
 
     Events: `activity.<status>`, `approval.<change>`, `server.<health>`, `server.changed`, `tool.changed`,
-    `token.changed`, `config.changed`, `system.changed`, and `overflow` before a reader that does not keep up is cut
-    off. `Last-Event-ID` resumes.
+    `freeze.changed`, and `overflow` before a reader that does not keep up is cut off. `Last-Event-ID` resumes.
     """
     return await _stream(frozenset(words("types", query.types, Topic)) or frozenset(Topic), request, here, who)
 

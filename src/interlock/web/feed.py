@@ -41,10 +41,8 @@ class Topic(StrEnum):
 
     ACTIVITY = "activity"
     APPROVAL = "approval"
-    CONFIG = "config"
+    FREEZE = "freeze"
     SERVER = "server"
-    SYSTEM = "system"
-    TOKEN = "token"  # noqa: S105 - a word, no secret
     TOOL = "tool"
 
 
@@ -54,9 +52,7 @@ _TOPICS: dict[str, Topic] = {
     ActivityType.APPROVAL: Topic.APPROVAL,
     ActivityType.TOOL_CHANGE: Topic.TOOL,
     ActivityType.SERVER_CHANGE: Topic.SERVER,
-    ActivityType.CONFIG_CHANGE: Topic.CONFIG,
-    ActivityType.TOKEN_CHANGE: Topic.TOKEN,
-    ActivityType.SYSTEM: Topic.SYSTEM,
+    ActivityType.SYSTEM: Topic.FREEZE,
 }
 
 
@@ -263,6 +259,10 @@ _APPROVAL_CHANGES = frozenset({"created", "voted", *(each.value for each in Appr
 """What becomes of an approval; the log has more about it, such as answers that were refused."""
 
 
+_FREEZE_CHANGES = frozenset({"frozen", "thawed"})
+"""The other things that the system did are told to nobody here."""
+
+
 def _events(entries: Collection[LogEntry]) -> list[Event]:
     found = (event_of(entry) for entry in entries)
     return [event for event in found if event is not None]
@@ -277,6 +277,8 @@ def event_of(entry: LogEntry) -> Event | None:
         told = _TOLD.decode(entry.text.encode("utf-8", "surrogateescape"))
         if topic is Topic.APPROVAL:
             return _approval_event(told, entry)
+        if topic is Topic.FREEZE and _BODY.decode(told.body).change not in _FREEZE_CHANGES:
+            return None
         if topic is not Topic.ACTIVITY:
             name = f"{topic}.changed"
             return Event(topic, name, encoded(_shown(name, told, entry) | _change(told)), entry.seq)

@@ -37,7 +37,7 @@ from interlock.web import (
     tokens,
     tools,
 )
-from interlock.web.access import ADMINS, ANYONE, APPROVERS, READERS, STOPPERS
+from interlock.web.access import ADMINS, APPROVERS, READERS, STOPPERS, VISITORS
 from interlock.web.answers import JSON, json_answer
 from interlock.web.door import Door, GuardedRoute
 from interlock.web.parts import Parts
@@ -136,7 +136,7 @@ ROUTES: tuple[Route, ...] = (
     Route("POST", "/tokens", ADMINS, tokens.create_token, tokens.IssuedToken, (_BAD,), 201),
     Route("DELETE", "/tokens/{token_id}", ADMINS, tokens.revoke_token, tokens.RevokedToken, (_MISSING,)),
     Route("GET", "/notices", READERS, notices.get_notices, notices.ShownNotices),
-    Route("POST", "/session", ANYONE, session.sign_in, session.NewSession, (_BAD,)),
+    Route("POST", "/session", VISITORS, session.sign_in, session.NewSession, (_BAD,)),
     Route("GET", "/session", READERS, session.get_session, session.ShownSession),
     Route("DELETE", "/session", READERS, session.sign_out, session.SignedOut),
     Route("POST", "/session/link", READERS, session.make_link, session.ShownLink, status=201),

@@ -13,7 +13,7 @@ const look = () => get("/freezes").then((found) => (freezes.value = found.items)
 
 export function begin() {
   onOpen(look);
-  on("system", (event) => (event.change === "frozen" || event.change === "thawed") && look());
+  on("freeze", look);
 }
 
 const targetOf = ({ server, caller }) => ({ ...(server && { server }), ...(caller && { caller }) });
