@@ -137,6 +137,7 @@ HARMLESS = [
     ("GET", "/api/v1/activity/{activity_id}"),
     ("GET", "/api/v1/tools"),
     ("GET", "/api/v1/servers"),
+    ("GET", "/api/v1/rules"),
     ("GET", "/api/v1/settings"),
     ("GET", "/api/v1/tokens"),
 ]

@@ -193,6 +193,7 @@ async def answers(live: Office) -> dict[str, httpx2.Response]:
         "list_servers": "/servers",
         "get_server": "/servers/up",
         "get_server_logs": "/servers/odd/logs",
+        "list_rules": "/rules",
         "list_tokens": "/tokens",
         "get_notices": "/notices",
         "get_settings": "/settings",
