@@ -138,6 +138,7 @@ HARMLESS = [
     ("GET", "/api/v1/tools"),
     ("GET", "/api/v1/servers"),
     ("GET", "/api/v1/rules"),
+    ("POST", "/api/v1/rules/test"),
     ("GET", "/api/v1/settings"),
     ("GET", "/api/v1/tokens"),
 ]

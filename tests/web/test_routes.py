@@ -203,6 +203,7 @@ async def answers(live: Office) -> dict[str, httpx2.Response]:
         "trust_tool": ("/tools/up/echo/trust", {}),
         "trust_server": ("/servers/up/trust", {}),
         "override_tool": ("/tools/up/echo/override", {"safety_class": "dangerous"}),
+        "try_rules": ("/rules/test", {"tool": "up:delete_note"}),
         "classify": (f"/approvals/{third.id}/classify", {"safety_class": "read-only"}),
     }
     added = await live.ask("POST", "/servers", json={"id": "new", "command": "prog"})

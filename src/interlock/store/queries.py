@@ -149,8 +149,10 @@ WITH RECURSIVE names (name) AS (
 CALLS_BY_RULE = f"""{_names("rule_id")}
 SELECT name,
     (SELECT count(*) FROM activity WHERE rule_id = name AND {_CALLS} AND at >= ?),
-    (SELECT max(at) FROM activity WHERE rule_id = name AND type = 'tool_call'),
-    (SELECT max(at) FROM activity WHERE rule_id = name AND type = 'policy_decision')
+    nullif(max(
+        coalesce((SELECT max(at) FROM activity WHERE rule_id = name AND type = 'tool_call'), 0),
+        coalesce((SELECT max(at) FROM activity WHERE rule_id = name AND type = 'policy_decision'), 0)
+    ), 0)
 FROM names WHERE name IS NOT NULL
 """  # noqa: S608 - of constants
 

@@ -181,7 +181,7 @@ class SqliteStore:
         begin = nearest_integer(since)
         if by is TallyBy.RULE:
             rows = await self._rows(queries.CALLS_BY_RULE, (MOST_TALLIED, begin))
-            return {name: Tally(calls, max(filter(None, lasts), default=None)) for name, calls, *lasts in rows}
+            return {name: Tally(calls, last) for name, calls, last in rows}
         rows = await self._rows(queries.DONE_BY_CALLER, (MOST_TALLIED, begin))
         otherwise = dict(await self._rows(queries.OTHERWISE_DONE, (begin,)))
         return {name: Tally(max(0, done - otherwise.get(name, 0)), last) for name, done, last in rows}

@@ -36,6 +36,7 @@ from interlock.web import (
     stats,
     tokens,
     tools,
+    trials,
 )
 from interlock.web.access import ADMINS, APPROVERS, READERS, STOPPERS
 from interlock.web.answers import JSON, json_answer
@@ -133,6 +134,7 @@ ROUTES: tuple[Route, ...] = (
     Route("GET", "/servers/{server}/logs", READERS, servers.get_server_logs, servers.LogLines, (_BAD, _MISSING)),
     Route("POST", "/servers/{server}/trust", ADMINS, review.trust_server, review.Trusted, (_BAD, _MISSING, _DOWN)),
     Route("GET", "/rules", READERS, rules.list_rules, rules.RuleList, (_BAD,)),
+    Route("POST", "/rules/test", STOPPERS, trials.try_rules, trials.ShownTrial, (_BAD, _MISSING)),
     Route("GET", "/tokens", ADMINS, tokens.list_tokens, tokens.TokenList),
     Route("POST", "/tokens", ADMINS, tokens.create_token, tokens.IssuedToken, (_BAD,), 201),
     Route("DELETE", "/tokens/{token_id}", ADMINS, tokens.revoke_token, tokens.RevokedToken, (_MISSING,)),
