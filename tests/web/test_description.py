@@ -139,6 +139,8 @@ HARMLESS = [
     ("GET", "/api/v1/servers"),
     ("GET", "/api/v1/rules"),
     ("POST", "/api/v1/rules/test"),
+    ("POST", "/api/v1/rules/replay"),
+    ("GET", "/api/v1/rules/suggestions"),
     ("GET", "/api/v1/settings"),
     ("GET", "/api/v1/tokens"),
 ]

@@ -194,6 +194,7 @@ async def answers(live: Office) -> dict[str, httpx2.Response]:
         "get_server": "/servers/up",
         "get_server_logs": "/servers/odd/logs",
         "list_rules": "/rules",
+        "suggest_rules": "/rules/suggestions",
         "list_tokens": "/tokens",
         "get_notices": "/notices",
         "get_settings": "/settings",
@@ -204,6 +205,7 @@ async def answers(live: Office) -> dict[str, httpx2.Response]:
         "trust_server": ("/servers/up/trust", {}),
         "override_tool": ("/tools/up/echo/override", {"safety_class": "dangerous"}),
         "try_rules": ("/rules/test", {"tool": "up:delete_note"}),
+        "replay_rules": ("/rules/replay", {"since": "1h"}),
         "classify": (f"/approvals/{third.id}/classify", {"safety_class": "read-only"}),
     }
     added = await live.ask("POST", "/servers", json={"id": "new", "command": "prog"})

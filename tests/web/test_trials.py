@@ -4,6 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from interlock.core.rules import Rule
 from interlock.core.safety import Effect
@@ -131,15 +132,11 @@ async def test_arguments_that_were_not_kept_are_said_to_be_missing(live: Office)
 
 async def test_a_tool_that_is_gone_is_tried_with_the_class_it_had(live: Office) -> None:
     gone = activity(1, server="old", tool="get_x", caller="ci", safety_class="dangerous", verdict="allow")
-    await live.store.write([replace_body(gone, {"class_source": "override", "arguments": {}, "digest": "?"})])
+    await live.store.write([structs.replace(gone, body={"class_source": "override", "arguments": {}, "digest": "?"})])
     told = await tried(live, activity_id=gone.id)
 
     assert (told["tool"], told["safety_class"], told["class_source"]) == ("old:get_x", "dangerous", "override")
     assert told["verdict"] == "hold"
-
-
-def replace_body(given: Any, body: dict[str, Any]) -> Any:
-    return type(given)(**{name: getattr(given, name) for name in given.__struct_fields__} | {"body": body})
 
 
 async def test_what_is_no_call_of_a_tool_cannot_be_tried(live: Office) -> None:
@@ -152,7 +149,7 @@ async def test_what_is_no_call_of_a_tool_cannot_be_tried(live: Office) -> None:
 async def test_a_method_of_the_protocol_is_tried_like_a_tool(live: Office) -> None:
     body = {"metadata": {"method": "resources/read", "tool_variant": "direct"}, "arguments": {"uri": "x"}}
     read = activity(1, server="up", tool="resources/read", caller="ci", safety_class="read-only", verdict="allow")
-    await live.store.write([replace_body(read, body)])
+    await live.store.write([structs.replace(read, body=body)])
     told = await tried(live, activity_id=read.id)
 
     assert (told["tool"], told["verdict"]) == ("up:resources/read", "allow")

@@ -1,8 +1,12 @@
-"""`interlock rule`: what the rules would say, why, and what is wrong with them. Offline, from the configuration."""
+"""`interlock rule`: what the rules would say, why, and what is wrong with them.
+
+Test, explain and lint work offline, from the configuration; replay and suggest ask the gateway, which has the record.
+"""
 
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from interlock.cli import replay, suggest
 from interlock.cli.command import Options, Values, Verb, add_json
 from interlock.cli.inputs import load_config, parse_object, server_and_tool
 from interlock.cli.render import counted, print_json, print_lines, print_table
@@ -209,4 +213,6 @@ VERBS = (
         _lint,
         ("interlock rule lint", "interlock rule lint --json"),
     ),
+    replay.VERB,
+    suggest.VERB,
 )

@@ -50,7 +50,7 @@ class Past(Struct, frozen=True):
     def known(self, namespace: str, safety_class: SafetyClass | None = None) -> KnownTool:
         """The tool as it was then, or with another class."""
         call = self.call
-        return _tool(call.server, namespace, call.tool, safety_class or self.safety_class, self.is_new)
+        return recorded_tool(call.server, namespace, call.tool, safety_class or self.safety_class, self.is_new)
 
 
 def past_of(activity: Activity) -> Past | None:
@@ -114,8 +114,8 @@ def _object(value: Json) -> JsonObject:
 
 
 @lru_cache(maxsize=4096)
-def _tool(server: str, namespace: str, name: str, safety_class: SafetyClass, is_new: bool) -> KnownTool:
-    """The tool of many calls, made once."""
+def recorded_tool(server: str, namespace: str, name: str, safety_class: SafetyClass, is_new: bool = False) -> KnownTool:
+    """A tool as far as the record knows it. Many calls have the same, so it is made once."""
     standing = Standing.NEW if is_new else Standing.KNOWN
     classification = classify(read_descriptor({"name": name}), override=safety_class)
     return KnownTool(Tool(server, namespace, name, standing=standing), classification)
