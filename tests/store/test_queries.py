@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from interlock.core.lifecycle import CallState
-from interlock.store import queries
+from interlock.store import approval_queries, queries
 from interlock.store.protocol import ActivityFilter, ActivityType
 from interlock.store.queries import counting, listing
 from interlock.store.rows import cursor_of
@@ -107,3 +107,12 @@ def test_the_figures_of_calls_come_out_of_the_index_of_the_type(connection: sqli
 
     assert len(readings) == 2
     assert all("USING COVERING INDEX activity_type (type=? AND at>? AND at<?)" in step for step in readings)
+
+
+def test_the_last_approved_call_of_a_tool_is_found_by_one_step(connection: sqlite3.Connection) -> None:
+    statement = f"EXPLAIN QUERY PLAN {approval_queries.LAST_APPROVED}"
+    steps = [step for *_, step in connection.execute(statement, ("a", "b", NOW, "c"))]
+
+    assert len(steps) == 1
+    assert "USING INDEX approval_tool" in steps[0]
+    assert "decided_at<?" in steps[0]

@@ -125,6 +125,7 @@ def test_who_may_not_is_refused_as_the_description_says(door: Door, method: str,
 HARMLESS = [
     ("GET", "/api/v1/approvals"),
     ("GET", "/api/v1/approvals/{approval_id}"),
+    ("GET", "/api/v1/approvals/{approval_id}/difference"),
     ("POST", "/api/v1/approvals/{approval_id}/approve"),
     ("POST", "/api/v1/approvals/{approval_id}/deny"),
     ("GET", "/api/v1/approvals/metrics"),

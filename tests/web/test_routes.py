@@ -182,6 +182,7 @@ async def answers(live: Office) -> dict[str, httpx2.Response]:
         "list_activities": "/activity",
         "list_approvals": "/approvals",
         "get_approval": f"/approvals/{first.id}",
+        "compare_approval": f"/approvals/{second.id}/difference",
         "get_approval_figures": "/approvals/metrics",
         "list_grants": "/grants",
         "list_freezes": "/freezes",
