@@ -137,6 +137,8 @@ HARMLESS = [
     ("GET", "/api/v1/activity"),
     ("GET", "/api/v1/activity/{activity_id}"),
     ("GET", "/api/v1/tools"),
+    ("GET", "/api/v1/tools/{server}/{tool}/history"),
+    ("GET", "/api/v1/principals"),
     ("GET", "/api/v1/servers"),
     ("GET", "/api/v1/rules"),
     ("POST", "/api/v1/rules/test"),

@@ -196,6 +196,8 @@ async def answers(live: Office) -> dict[str, httpx2.Response]:
         "get_server_logs": "/servers/odd/logs",
         "list_rules": "/rules",
         "suggest_rules": "/rules/suggestions",
+        "get_tool_history": f"/tools/odd/{quote('a/b', safe='')}/history",
+        "list_principals": "/principals",
         "list_tokens": "/tokens",
         "get_notices": "/notices",
         "get_settings": "/settings",

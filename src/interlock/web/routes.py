@@ -29,7 +29,9 @@ from interlock.web import (
     export,
     freezes,
     grants,
+    history,
     notices,
+    principals,
     replay,
     review,
     rules,
@@ -122,8 +124,9 @@ ROUTES: tuple[Route, ...] = (
     Route("POST", "/thaw", ADMINS, freezes.thaw, freezes.ShownFreeze, (_BAD, _MISSING)),
     Route("GET", "/events", READERS, events.stream_events, None, (_BAD,), media=(events.EVENT_STREAM,)),
     Route("GET", "/tools", READERS, tools.list_tools, tools.ToolList, (_BAD,)),
-    # Before the route of one tool, which would take the last word for a part of the name.
+    # Both before the route of one tool, which would take the last word for a part of the name.
     Route("GET", f"{_TOOL}/diff", READERS, review.get_difference, review.ShownDifference, (_MISSING,)),
+    Route("GET", f"{_TOOL}/history", READERS, history.get_tool_history, history.ToolHistory, (_MISSING,)),
     Route("GET", _TOOL, READERS, tools.get_tool, tools.ToolDetail, (_MISSING,)),
     Route("POST", f"{_TOOL}/call", ADMINS, calls.call_tool, calls.CallAnswer, _OF_THE_PATH),
     Route("POST", f"{_TOOL}/trust", ADMINS, review.trust_tool, review.Trusted, (_BAD, _MISSING, _STALE)),
@@ -141,6 +144,7 @@ ROUTES: tuple[Route, ...] = (
     Route("POST", "/rules/test", STOPPERS, trials.try_rules, trials.ShownTrial, (_BAD, _MISSING)),
     Route("POST", "/rules/replay", STOPPERS, replay.replay_rules, replay.Replayed, (_BAD,)),
     Route("GET", "/rules/suggestions", READERS, suggestions.suggest_rules, suggestions.SuggestionList, (_BAD,)),
+    Route("GET", "/principals", READERS, principals.list_principals, principals.PrincipalList),
     Route("GET", "/tokens", ADMINS, tokens.list_tokens, tokens.TokenList),
     Route("POST", "/tokens", ADMINS, tokens.create_token, tokens.IssuedToken, (_BAD,), 201),
     Route("DELETE", "/tokens/{token_id}", ADMINS, tokens.revoke_token, tokens.RevokedToken, (_MISSING,)),
