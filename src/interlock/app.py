@@ -25,7 +25,7 @@ from interlock import __version__, errors
 from interlock.approve.notices import Notices
 from interlock.approve.room import room_in
 from interlock.clock import Clock, SystemClock
-from interlock.config.load import Config
+from interlock.config.load import Config, load_text
 from interlock.config.notices import notices_of
 from interlock.config.references import resolve, values_in
 from interlock.config.roster import Roster
@@ -36,7 +36,7 @@ from interlock.core.decide import GatewayEntry
 from interlock.core.intent import IntentPolicy
 from interlock.core.lifecycle import CallState
 from interlock.core.model import Json
-from interlock.core.policy import Patience, Policy
+from interlock.core.policy import Draft, Patience, Policy
 from interlock.core.rates import Limits
 from interlock.core.rules import RuleBook
 from interlock.core.safety import SafetyClass
@@ -78,7 +78,7 @@ from interlock.web.parts import Parts
 from interlock.web.probes import answer_probe, is_probe
 from interlock.web.routes import rest_app
 
-SAMPLE = "sample"
+SAMPLE, CANDIDATE = "sample", "candidate"
 LOOK_SECONDS = 1.0
 """How often the configuration file is looked at."""
 _LOG = logging.getLogger("interlock")
@@ -118,6 +118,13 @@ def policy_of(config: Config) -> Policy:
         patience=patience_of(settings.hold),
         workspaces={each.id: each.name or each.id for each in settings.workspaces},
     )
+
+
+def draft_of(text: str) -> Draft:
+    """The policy of a configuration that is not in force, from the text of its file. Raises ConfigError."""
+    config = load_text(text, CANDIDATE)
+    namespaces = {name: each.namespace or name for name, each in config.settings.servers.items()}
+    return Draft(policy_of(config), namespaces, overrides_of(config))
 
 
 def patience_of(hold: HoldSection) -> Patience:
@@ -377,6 +384,7 @@ async def _assemble(
         Browsers(clock, callers, settings.listen.port),
         hidden,
         issuer,
+        draft_of,
     )
     return Gateway(face, pipeline, fleet, store, callers, issuer, edge, parts, hidden)
 

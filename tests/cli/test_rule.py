@@ -86,7 +86,23 @@ def test_the_answer_in_json(il: Interlock) -> None:
         "caller": "bob",
         "posture": "strict",
         "matching_rules": ["prod", "issues"],
+        "approval": {
+            "approval_timeout": 300,
+            "approvals_needed": 1,
+            "approvers": [],
+            "four_eyes": False,
+            "max_grant": 900,
+        },
+        "trace": done.json["trace"],
     }
+    assert done.json["trace"][-2:] == [
+        {"step": "rules", "outcome": "hold", "text": "rule 'prod' says hold"},
+        {
+            "step": "second key",
+            "outcome": "hold",
+            "text": "it waits for 1 by anyone with the approver role, within 300 s",
+        },
+    ]
 
 
 @pytest.mark.parametrize(

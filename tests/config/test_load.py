@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from interlock.config.load import load
+from interlock.config.load import load, load_text
 from interlock.config.paths import Path as SettingPath
 from interlock.config.places import find_file
 from interlock.config.tree import Settings
@@ -1099,3 +1099,15 @@ def test_a_file_elsewhere_is_named_in_positions_as_it_was_given(tmp_path: Path) 
 
 def test_the_configuration_knows_its_file() -> None:
     assert config_of("posture: open").file == Path("interlock.yaml")
+
+
+# A text in no file ----------------------------------------------------------------------------------------------
+
+
+def test_a_text_is_read_like_a_file_and_its_faults_are_named_after_it() -> None:
+    config = load_text("posture: strict", "candidate", {"INTERLOCK_POSTURE": "open"})
+
+    assert (config.settings.posture, config.file) == ("open", None)
+    with pytest.raises(ConfigError) as refused:
+        load_text("posture: gard", "candidate", {})
+    assert refused.value.problems[0].startswith("candidate:1:10: ")

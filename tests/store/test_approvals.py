@@ -355,3 +355,24 @@ async def test_a_store_that_is_closed_refuses_everything(store: Store) -> None:
         await store.approvals.add_approval(approval(), why())
     with pytest.raises(StoreUnavailable):
         await store.approvals.get_approval("ap_0001")
+
+
+# The last approved ----------------------------------------------------------------------------------------------
+async def test_the_call_of_a_tool_that_was_approved_last_is_found_and_no_other(approvals: Approvals) -> None:
+    for number in (1, 2, 3):
+        await approvals.add_approval(approval(number), why(number))
+    for number in (1, 2):
+        made = yes(approval(number))
+        await approvals.change_approval(made.approval, why(number), made.grant)
+    server, tool, decided = approval(1).key.server, approval(1).key.tool, yes(approval(2)).approval.decided_at
+    assert decided is not None
+
+    async def last(server: str, tool: str, before: int, but: str) -> str | None:
+        found = await approvals.last_approved(server, tool, before, but)
+        return None if found is None else found.id
+
+    assert await last(server, tool, 10**30, approval(3).id) in {approval(1).id, approval(2).id}
+    assert await last(server, tool, 10**30, approval(2).id) == approval(1).id
+    assert await last(server, tool, 0, approval(3).id) is None
+    assert await last(server, "another", decided + 1, "") is None
+    assert await last("another", tool, decided + 1, "") is None

@@ -21,6 +21,8 @@ from interlock.store.protocol import (
     KeptServer,
     Store,
     StoreUnavailable,
+    Tally,
+    TallyBy,
     new_id,
 )
 from tests.store.examples import NOW, OpenStore, activity, assert_sound, ids_of, log_of, token, told
@@ -572,3 +574,51 @@ def test_ids_of_activities_sort_by_time_and_never_repeat() -> None:
 
     assert len(earlier | later) == 200
     assert max(earlier) < min(later)
+
+
+# Tallies --------------------------------------------------------------------------------------------------------
+async def test_calls_are_counted_by_the_rule_that_decided_them(store: Store) -> None:
+    refused = changed(activity(3), type=ActivityType.POLICY_DECISION, rule_id="b")
+    await store.write(
+        [
+            changed(activity(1), rule_id="a"),
+            changed(activity(2), rule_id="b"),
+            refused,
+            changed(activity(4), rule_id="b", type=ActivityType.APPROVAL),
+            activity(5),
+        ]
+    )
+
+    assert await store.tallies(TallyBy.RULE, NOW + 2) == {"a": Tally(0, NOW + 1), "b": Tally(2, NOW + 3)}
+    assert await store.tallies(TallyBy.RULE, 10**30) == {"a": Tally(0, NOW + 1), "b": Tally(0, NOW + 3)}
+
+
+async def test_a_rule_that_only_approvals_tell_of_has_no_calls(store: Store) -> None:
+    await store.write([changed(activity(1), rule_id="a", type=ActivityType.APPROVAL)])
+
+    assert await store.tallies(TallyBy.RULE, NOW) == {"a": Tally(0, None)}
+
+
+async def test_calls_are_counted_by_who_made_them(store: Store) -> None:
+    by_boss = {"caller": "boss"}
+    await store.write(
+        [
+            changed(activity(1), caller="ann"),
+            changed(activity(2), caller="ann", type=ActivityType.POLICY_DECISION),
+            changed(activity(3), caller="ann", type=ActivityType.APPROVAL),
+            changed(activity(4), type=ActivityType.TOKEN_CHANGE, **by_boss),
+        ]
+    )
+
+    assert await store.tallies(TallyBy.CALLER, NOW + 2) == {"ann": Tally(1, NOW + 3), "boss": Tally(0, NOW + 4)}
+
+
+async def test_without_calls_there_is_nothing_to_tally(store: Store) -> None:
+    assert [await store.tallies(by, NOW) for by in TallyBy] == [{}, {}]
+
+
+async def test_a_baseline_tells_when_it_began(store: Store) -> None:
+    await store.begin_baseline("github", {}, changed(activity(7), type=ActivityType.TOOL_CHANGE))
+
+    assert await store.baseline_since("github") == NOW + 7
+    assert await store.baseline_since("other") is None

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from interlock.core.lifecycle import CallState
-from interlock.store import queries
+from interlock.store import approval_queries, queries
 from interlock.store.protocol import ActivityFilter, ActivityType
-from interlock.store.queries import listing
+from interlock.store.queries import counting, listing
 from interlock.store.rows import cursor_of
 from interlock.store.sqlite import connect, prepare
 from tests.store.examples import NOW, TickingClock, activity
@@ -59,6 +59,8 @@ def test_every_statement_is_valid(connection: sqlite3.Connection, name: str) -> 
         (ActivityFilter(verdict="a"), "activity_verdict"),
         (ActivityFilter(server="a", session_id="b", verdict="c", types=tuple(ActivityType)), "activity_session"),
         (ActivityFilter(types=tuple(ActivityType), statuses=tuple(CallState)), "activity_status"),
+        (ActivityFilter(types=(ActivityType.TOOL_CHANGE,), server="a", tool="b"), "activity_type"),
+        (ActivityFilter(types=(ActivityType.TOOL_CHANGE,), session_id="a"), "activity_session"),
     ],
 )
 @pytest.mark.parametrize("bounds", [{}, {"since": NOW}, {"until": NOW}, {"since": NOW, "until": NOW, "cursor": CURSOR}])
@@ -81,3 +83,36 @@ def test_no_word_of_a_filter_becomes_sql() -> None:
 
     assert "DROP" not in sql
     assert sum(word in str(value) for value in values) == 5
+
+
+# Counting -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("name", "index"), [("CALLS_BY_RULE", "activity_rule"), ("DONE_BY_CALLER", "activity_caller")])
+def test_calls_are_counted_in_an_index_and_no_row_is_read(
+    connection: sqlite3.Connection, name: str, index: str
+) -> None:
+    steps = [step for *_, step in connection.execute(f"EXPLAIN QUERY PLAN {STATEMENTS[name]}", (1, NOW))]
+    readings = [step for step in steps if "activity" in step]
+
+    assert len(readings) > 3
+    assert all(f"SEARCH activity USING COVERING INDEX {index}" in step for step in readings)
+
+
+def test_the_figures_of_calls_come_out_of_the_index_of_the_type(connection: sqlite3.Connection) -> None:
+    calls = ActivityFilter(types=(ActivityType.TOOL_CALL, ActivityType.POLICY_DECISION), since=NOW, until=NOW + 1)
+    sql, values = counting(calls, 60, 100)
+    steps = [step for *_, step in connection.execute(f"EXPLAIN QUERY PLAN {sql}", values)]
+    readings = [step for step in steps if "SEARCH activity" in step]
+
+    assert len(readings) == 2
+    assert all("USING COVERING INDEX activity_type (type=? AND at>? AND at<?)" in step for step in readings)
+
+
+def test_the_last_approved_call_of_a_tool_is_found_by_one_step(connection: sqlite3.Connection) -> None:
+    statement = f"EXPLAIN QUERY PLAN {approval_queries.LAST_APPROVED}"
+    steps = [step for *_, step in connection.execute(statement, ("a", "b", NOW, "c"))]
+
+    assert len(steps) == 1
+    assert "USING INDEX approval_tool" in steps[0]
+    assert "decided_at<?" in steps[0]

@@ -193,6 +193,7 @@ async def answers(live: Office) -> dict[str, httpx2.Response]:
         "list_activities": "/activity",
         "list_approvals": "/approvals",
         "get_approval": f"/approvals/{first.id}",
+        "compare_approval": f"/approvals/{second.id}/difference",
         "get_approval_figures": "/approvals/metrics",
         "list_grants": "/grants",
         "list_freezes": "/freezes",
@@ -204,6 +205,10 @@ async def answers(live: Office) -> dict[str, httpx2.Response]:
         "list_servers": "/servers",
         "get_server": "/servers/up",
         "get_server_logs": "/servers/odd/logs",
+        "list_rules": "/rules",
+        "suggest_rules": "/rules/suggestions",
+        "get_tool_history": f"/tools/odd/{quote('a/b', safe='')}/history",
+        "list_principals": "/principals",
         "list_tokens": "/tokens",
         "get_notices": "/notices",
         "get_settings": "/settings",
@@ -214,6 +219,8 @@ async def answers(live: Office) -> dict[str, httpx2.Response]:
         "trust_tool": ("/tools/up/echo/trust", {}),
         "trust_server": ("/servers/up/trust", {}),
         "override_tool": ("/tools/up/echo/override", {"safety_class": "dangerous"}),
+        "try_rules": ("/rules/test", {"tool": "up:delete_note"}),
+        "replay_rules": ("/rules/replay", {"since": "1h"}),
         "classify": (f"/approvals/{third.id}/classify", {"safety_class": "read-only"}),
     }
     added = await live.ask("POST", "/servers", json={"id": "new", "command": "prog"})

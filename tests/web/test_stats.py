@@ -43,10 +43,11 @@ async def test_the_series_covers_the_time_also_where_nothing_happened(bare: Offi
     told = await recorded(bare, [activity(0), activity(1, status=CallState.ERROR), activity(3000)])
     busy = [each for each in told["series"] if each["total"]]
 
-    assert told["width_seconds"] == 3600
-    assert len(told["series"]) == 25
+    assert told["width_seconds"] == 900
+    assert len(told["series"]) == 97
     assert sum(each["total"] for each in told["series"]) == told["total"] == 3
     assert busy[0]["by_status"] == {"success": 1, "error": 1}
+    assert busy[0]["by_verdict"] == {"none": 2}
     assert [each["at"] for each in told["series"]] == sorted(each["at"] for each in told["series"])
 
 
@@ -86,8 +87,30 @@ async def test_a_question_that_makes_no_sense_is_refused(bare: Office, query: st
 
 
 @pytest.mark.parametrize(
-    ("span", "width"), [(MINUTE, MINUTE), (HOUR, 5 * MINUTE), (24 * HOUR, HOUR), (30 * 24 * HOUR, 24 * HOUR)]
+    ("span", "width"),
+    [
+        (MINUTE, MINUTE),
+        (HOUR, MINUTE),
+        (24 * HOUR, 15 * MINUTE),
+        (7 * 24 * HOUR, 3 * HOUR),
+        (30 * 24 * HOUR, 12 * HOUR),
+    ],
 )
 def test_a_stretch_is_as_narrow_as_it_can_be(span: int, width: int) -> None:
     assert width_for(NOW, NOW + span) == width
     assert span // width <= MOST_STRETCHES
+
+
+@pytest.mark.parametrize("since", ["1m", "119m", "30h", "7d", "30d", "400d", "1970-01-01"])
+async def test_there_are_never_more_stretches_than_a_plot_has_room_for(bare: Office, since: str) -> None:
+    bare.clock.forward(17 * MINUTE + 1)
+
+    assert 1 < len((await bare.get(f"/activity/stats?since={since}"))["series"]) <= 120
+
+
+async def test_the_calls_of_the_last_minute_are_told_whatever_time_is_asked_for(bare: Office) -> None:
+    await bare.store.write([activity(number, server="a") for number in (0, 30, 61, 100)])
+    bare.clock.forward(2 * MINUTE)
+    of_all, of_others = [await bare.get(f"/activity/stats?{query}") for query in ("until=1m", "server=b")]
+
+    assert (of_all["calls_per_minute"], of_others["calls_per_minute"]) == (2, 0)

@@ -42,7 +42,7 @@ NOUNS = (
     Noun("tool", "List, classify, review and trust tools", "interlock.cli.tool"),
     Noun("server", "Add, import, switch and watch the servers, and see their logs", "interlock.cli.server"),
     Noun("activity", "See what happened: list, follow, count, export", "interlock.cli.activity"),
-    Noun("rule", "Test, explain and lint route rules", "interlock.cli.rule"),
+    Noun("rule", "Test, explain, lint and replay route rules", "interlock.cli.rule"),
     Noun("token", "Make, list and revoke credentials", "interlock.cli.token"),
     Noun("config", "Show, validate and describe the configuration", "interlock.cli.config"),
 )

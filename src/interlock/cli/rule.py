@@ -1,18 +1,23 @@
-"""`interlock rule`: what the rules would say, why, and what is wrong with them. Offline, from the configuration."""
+"""`interlock rule`: what the rules would say, why, and what is wrong with them.
+
+Test, explain and lint work offline, from the configuration; replay and suggest ask the gateway, which has the record.
+"""
 
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from interlock.cli import replay, suggest
 from interlock.cli.command import Options, Values, Verb, add_json
 from interlock.cli.inputs import load_config, parse_object, server_and_tool
-from interlock.cli.render import counted, print_json, print_lines, print_table, reason_as_json
+from interlock.cli.render import counted, print_json, print_lines, print_table
 from interlock.cli.situation import facts_of, gateway_entry, known_tool, namespaces_of, workspace_of
 from interlock.core.canonical import canonical_text
-from interlock.core.decide import KnownTool, decide, query_of
+from interlock.core.decide import KnownTool
 from interlock.core.lint import lint
-from interlock.core.model import OPERATION_OF_CLASS, Caller, Hold, Intent, Json, OperationType, Verdict
+from interlock.core.model import Caller, Hold, Json, OperationType
 from interlock.core.rules import CompiledRule, RuleBook
 from interlock.core.safety import POSTURES, Posture, SafetyClass
+from interlock.core.trial import Trial, asked_for, trial_as_json, try_out
 from interlock.errors import Exit
 
 if TYPE_CHECKING:
@@ -45,42 +50,27 @@ def _test(values: Values) -> Exit:
     arguments = parse_object(values.args_json, "--args-json")
     entry = gateway_entry(config, found.tool.server, caller.workspace)
     facts = facts_of(config, found, entry, caller, arguments, operation)
-    verdict = decide(facts)
-    declared = operation or OPERATION_OF_CLASS[found.classification.gateway]
-    matching = facts.rules.matching(query_of(facts, found, Intent(declared)))
-    report: dict[str, Json] = {
-        "tool": found.tool.shown,
-        "verdict": verdict.effect,
-        "rule_id": verdict.ground.id,
-        "reasons": [reason_as_json(reason) for reason in verdict.reasons],
-        "safety_class": found.classification.gateway,
-        "class_source": "given" if given else found.classification.source,
-        "operation_type": declared,
-        "workspace": caller.workspace,
-        "caller": caller.name,
-        "posture": entry.posture,
-        "matching_rules": [each.rule.id for each in matching],
-    }
+    trial = try_out(facts, found, "given" if given else None)
     if values.json:
-        print_json(report)
+        print_json(trial_as_json(trial))
     else:
-        print_lines(_test_lines(report, verdict, matching))
+        print_lines(_test_lines(trial))
     return Exit.OK
 
 
-def _test_lines(report: dict[str, Json], verdict: Verdict, matching: Sequence[CompiledRule]) -> Iterable[str]:
-    yield f"{report['tool']}: {report['verdict']}"
+def _test_lines(trial: Trial) -> Iterable[str]:
+    verdict, caller = trial.verdict, trial.facts.call.caller
+    safety_class = trial.found.classification.gateway
+    yield f"{trial.found.tool.shown}: {verdict.effect}"
     yield f"  because:   {verdict.reasons[0].text}"
     for reason in verdict.reasons[1:]:
         yield f"             {reason.text}"
-    yield f"  decided by {report['rule_id']}"
-    yield f"  class      {report['safety_class']} (from {report['class_source']}), declared {report['operation_type']}"
-    yield f"  caller     {report['caller']} in workspace {report['workspace'] or 'none'}, posture {report['posture']}"
+    yield f"  decided by {verdict.ground.id}"
+    yield f"  class      {safety_class} (from {trial.source}), declared {trial.declared}"
+    yield f"  caller     {caller.name} in workspace {caller.workspace or 'none'}, posture {trial.posture}"
     if isinstance(verdict, Hold):
-        terms = verdict.terms
-        who = ", ".join(terms.approvers) or "anyone with the approver role"
-        yield f"  approval   {terms.approvals_needed} by {who}, within {terms.approval_timeout} s"
-    yield f"  matching   {', '.join(each.rule.id for each in matching) or 'no rule'}"
+        yield f"  approval   {asked_for(verdict.terms)}"
+    yield f"  matching   {', '.join(each.rule.id for each in trial.matching) or 'no rule'}"
 
 
 # explain --------------------------------------------------------------------------------------------------------
@@ -223,4 +213,6 @@ VERBS = (
         _lint,
         ("interlock rule lint", "interlock rule lint --json"),
     ),
+    replay.VERB,
+    suggest.VERB,
 )

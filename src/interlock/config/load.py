@@ -113,7 +113,15 @@ def load(explicit: str | None = None, environ: Mapping[str, str] | None = None) 
     """Read and check the configuration, or raise ConfigError with every problem found."""
     environment = os.environ if environ is None else environ
     file = find_file(explicit, environment)
-    document = Document(value={}) if file is None else _read(file)
+    return _checked(Document(value={}) if file is None else _read(file), file, environment)
+
+
+def load_text(text: str, where: str, environ: Mapping[str, str] | None = None) -> Config:
+    """The same for a text that is in no file yet, and that `where` names."""
+    return _checked(_parse(text, where), None, os.environ if environ is None else environ)
+
+
+def _checked(document: Document, file: FilePath | None, environment: Mapping[str, str]) -> Config:
     _stop_on(document.problems)
     value: object = {} if document.value is None else document.value
     if not isinstance(value, dict):

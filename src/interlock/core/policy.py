@@ -10,7 +10,7 @@ from interlock.core.decide import GatewayEntry
 from interlock.core.model import OPERATION_OF_CLASS, Call, Caller, HoldTerms, Standing
 from interlock.core.rates import Limits
 from interlock.core.rules import Query, RuleBook
-from interlock.core.safety import POSTURES, Effect, Posture, effective_posture
+from interlock.core.safety import POSTURES, Effect, Posture, SafetyClass, effective_posture
 from interlock.core.toolbook import ListedTool
 
 
@@ -69,3 +69,12 @@ class Policy:
         if workspace is None and server is None:
             return self.entry
         return replace(self.entry, posture=effective_posture(self.entry.posture, workspace, server))
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A policy that is not in force, and what goes with it: the namespaces of servers, and classes that are set."""
+
+    policy: Policy
+    namespaces: Mapping[str, str] = field(default_factory=dict[str, str])
+    overrides: Mapping[str, Mapping[str, SafetyClass]] = field(default_factory=dict[str, Mapping[str, SafetyClass]])

@@ -150,6 +150,11 @@ BAD_FIELDS = Message(
     "{problems}",
     "Correct it and ask again; GET /api/v1/openapi.json describes every field.",
 )
+CANDIDATE_UNFIT = Message(
+    Code.BAD_REQUEST,
+    "{problems}",
+    "Mend the candidate and ask again: nothing was replayed, and nothing was changed.",
+)
 BODY_NOT_JSON = Message(
     Code.BAD_REQUEST,
     "{problem}",

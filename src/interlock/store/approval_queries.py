@@ -43,6 +43,12 @@ SELECT id, status, version, approver, gateway, answered, created_at, decided_at,
 # One approval.
 GET_APPROVAL = f"{_APPROVAL} WHERE id = ?"
 
+# The call of a tool that was approved last before some time, another one than this.
+LAST_APPROVED = f"""{_APPROVAL}
+WHERE status = 'approved' AND body ->> '$.key.server' = ? AND body ->> '$.key.tool' = ? AND decided_at < ? AND id <> ?
+ORDER BY decided_at DESC LIMIT 1
+"""
+
 _WHERES = {"status": "status = ?", "workspace": "workspace = ?", "session_id": "session_id = ?"}
 _NOT_OF = "requester <> ?"
 

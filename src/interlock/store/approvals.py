@@ -75,6 +75,10 @@ class Approvals(Protocol):
         """Approvals that match, newest first."""
         ...
 
+    async def last_approved(self, server: str, tool: str, before: Micros, but: str) -> Approval | None:
+        """The call of a tool that was approved last before some time, by whomever; another one than `but`."""
+        ...
+
     async def change_approval(self, changed: Approval, why: Activity, grant: Grant | None = None) -> bool:
         """Compare and set: take the next version of a pending approval, and the grant that it became.
 

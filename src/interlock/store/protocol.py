@@ -126,6 +126,20 @@ class ActivityStats:
     complete: bool
 
 
+class TallyBy(StrEnum):
+    """Of what calls are counted."""
+
+    RULE = "rule"
+    CALLER = "caller"
+
+
+class Tally(Struct, frozen=True):
+    """How many calls there were, and when something last happened; None when that was no call."""
+
+    calls: int
+    last: Micros | None
+
+
 @dataclass(frozen=True, slots=True)
 class KeptServer:
     """What is kept of a server beside the configuration file.
@@ -230,6 +244,12 @@ class Store(Protocol):
         """Count the activities that match, by stretches of time of this width; `limit` and `cursor` do not matter."""
         ...
 
+    async def tallies(self, by: TallyBy, since: Micros) -> Mapping[str, Tally]:
+        """Count the calls since then, by the rule that decided them or by who made them.
+
+        When each last happened is told whenever it was: of a rule its last call, of a caller anything that it did."""
+        ...
+
     async def add_token(self, token: Token, why: Activity) -> None:
         """Add a token, and the activity that tells of it, in one transaction."""
         ...
@@ -244,6 +264,10 @@ class Store(Protocol):
 
     async def baselines(self) -> Mapping[str, Mapping[str, Reviewed]]:
         """What was reviewed, by server and tool. A server that has a baseline is there even if no tool is in it."""
+        ...
+
+    async def baseline_since(self, server: str) -> Micros | None:
+        """When the baseline of a server began; None when it has none."""
         ...
 
     async def begin_baseline(self, server: str, tools: Mapping[str, Reviewed], why: Activity) -> bool:

@@ -8,7 +8,7 @@ from itertools import chain
 
 from interlock.core.canonical import canonical_text
 from interlock.core.model import Micros
-from interlock.store.protocol import ActivityFilter
+from interlock.store.protocol import ActivityFilter, ActivityType
 from interlock.store.rows import Row, SqlValue, nearest_integer, place_of
 
 # Takes the write lock at once: a transaction that reads first and writes later can fail half-way.
@@ -130,24 +130,75 @@ ON CONFLICT (id) DO UPDATE SET enabled = excluded.enabled, definition = excluded
 """
 DROP_SERVER = "DELETE FROM server WHERE id = ?"
 
-# What is counted of an activity. Nothing else is read: a body can be long.
-_COUNTED = "SELECT id, at, status, safety_class, server, verdict FROM activity"
+_CALLS = "type IN ('tool_call', 'policy_decision')"
+
+
+def _names(column: str) -> str:
+    """The values of a column, each found by one step in its index: to look at every row would take seconds."""
+    return f"""
+WITH RECURSIVE names (name) AS (
+    SELECT min({column}) FROM activity WHERE {column} IS NOT NULL
+    UNION ALL
+    SELECT (SELECT min({column}) FROM activity WHERE {column} > name) FROM names WHERE name IS NOT NULL
+    LIMIT ?
+)
+"""  # noqa: S608 - of constants
+
+
+# How many calls each rule decided since then, and when it last did. Approvals have a rule too and are no calls.
+CALLS_BY_RULE = f"""{_names("rule_id")}
+SELECT name,
+    (SELECT count(*) FROM activity WHERE rule_id = name AND {_CALLS} AND at >= ?),
+    nullif(max(
+        coalesce((SELECT max(at) FROM activity WHERE rule_id = name AND type = 'tool_call'), 0),
+        coalesce((SELECT max(at) FROM activity WHERE rule_id = name AND type = 'policy_decision'), 0)
+    ), 0)
+FROM names WHERE name IS NOT NULL
+"""  # noqa: S608 - of constants
+
+# How much each caller did since then, and when it last did anything.
+DONE_BY_CALLER = f"""{_names("caller")}
+SELECT name,
+    (SELECT count(*) FROM activity WHERE caller = name AND at >= ?),
+    (SELECT max(at) FROM activity WHERE caller = name)
+FROM names WHERE name IS NOT NULL
+"""  # noqa: S608 - of constants
+
+# What of that was no call: little, so that it is cheaper to take it away than to look at the type of everything.
+OTHERWISE_DONE = """
+SELECT caller, count(*) FROM activity
+WHERE type IN ('approval', 'tool_change', 'server_change', 'config_change', 'token_change', 'system')
+    AND at >= ? AND caller IS NOT NULL
+GROUP BY caller
+"""
+
+# When a server listed its tools for the first time.
+BASELINE_SINCE = "SELECT since FROM baseline WHERE server = ?"
+
+# What is counted of an activity: nothing that is not in the index of the type, because a body can be long.
+_COUNTED = "SELECT at, status, safety_class, server, verdict FROM activity"
 
 _SELECTIVE = ("session_id", "tool", "caller", "server", "status", "verdict", "intent_type", "safety_class", "type")
 """The columns that can be filtered by, those that leave the fewest rows first."""
+
+_COMMON = frozenset({ActivityType.TOOL_CALL, ActivityType.POLICY_DECISION, ActivityType.APPROVAL})
+_RARE_TYPE = ("session_id", "type", *(column for column in _SELECTIVE if column not in ("session_id", "type")))
+"""The same where only types are wanted that there are few of: a tool is called often, and changes hardly ever."""
 
 # The first of them that is given leads through its index. The plus tells the planner only to check the others, so that
 # a list always comes out of one index in its final order.
 _LEADS = {column: f"{column} = ?" for column in _SELECTIVE}
 _CHECKS = {column: f"+{column} IN (SELECT value FROM json_each(?))" for column in _SELECTIVE}  # noqa: S608 - constants
 _SINCE = "at >= ?"
+_UNTIL = "at < ?"
 _BEFORE = "(at, id) < (?, ?)"
 _NEWEST_FIRST = "ORDER BY at DESC, id DESC LIMIT ?"
+_NEWEST = "ORDER BY at DESC LIMIT ?"
 
 
 def counting(wanted: ActivityFilter, width: Micros, limit: int) -> tuple[str, Row]:
     """The statement and the parameters that count what is wanted, the newest first and at most so many."""
-    listed, values = listing(wanted, limit, _COUNTED)
+    listed, values = _merged(wanted, limit, _COUNTED, _NEWEST)
     sql = f"""
     SELECT at / ? AS stretch, status, safety_class, server, verdict, count(*) FROM ({listed})
     GROUP BY stretch, status, safety_class, server, verdict ORDER BY stretch
@@ -155,18 +206,22 @@ def counting(wanted: ActivityFilter, width: Micros, limit: int) -> tuple[str, Ro
     return sql, (width, *values)
 
 
-def listing(wanted: ActivityFilter, limit: int, select: str = _ACTIVITY) -> tuple[str, Row]:
+def listing(wanted: ActivityFilter, limit: int) -> tuple[str, Row]:
     """The statement and the parameters that list what is wanted. Raises ValueError when the cursor is not ours."""
+    return _merged(wanted, limit, _ACTIVITY, _NEWEST_FIRST)
+
+
+def _merged(wanted: ActivityFilter, limit: int, select: str, order: str) -> tuple[str, Row]:
     (lead, leaders), *others = _given(wanted) or [("", ())]
     bounds, bound_values = _bounds(wanted)
     wheres = [_CHECKS[column] for column, _ in others] + bounds
     values: list[SqlValue] = [canonical_text(each) for _, each in others] + bound_values
     if not leaders:
-        return f"{_select(select, wheres)} {_NEWEST_FIRST}", (*values, limit)
+        return f"{_select(select, wheres)} {order}", (*values, limit)
     # One select for each value of the leading filter: each comes out of the index in order, and SQLite merges them as
     # they come. An IN would read and sort everything that matches before it gave the first row.
     merged = " UNION ALL ".join([_select(select, [_LEADS[lead], *wheres])] * len(leaders))
-    return f"{merged} {_NEWEST_FIRST}", (*chain.from_iterable((leader, *values) for leader in leaders), limit)
+    return f"{merged} {order}", (*chain.from_iterable((leader, *values) for leader in leaders), limit)
 
 
 def _select(select: str, wheres: list[str]) -> str:
@@ -186,7 +241,8 @@ def _given(wanted: ActivityFilter) -> list[tuple[str, tuple[str, ...]]]:
         "safety_class": (wanted.safety_class,),
         "type": wanted.types,
     }
-    plain = {column: dict.fromkeys(str(each) for each in allowed[column] if each is not None) for column in _SELECTIVE}
+    columns = _RARE_TYPE if wanted.types and not _COMMON & set(wanted.types) else _SELECTIVE
+    plain = {column: dict.fromkeys(str(each) for each in allowed[column] if each is not None) for column in columns}
     return [(column, tuple(values)) for column, values in plain.items() if values]
 
 
@@ -197,12 +253,12 @@ def _bounds(wanted: ActivityFilter) -> tuple[list[str], list[SqlValue]]:
     if wanted.since is not None:
         fragments.append(_SINCE)
         values.append(nearest_integer(wanted.since))
-    before: list[tuple[Micros, str]] = []
-    if wanted.until is not None:
-        before.append((nearest_integer(wanted.until), ""))
-    if wanted.cursor is not None:
-        before.append(place_of(wanted.cursor))
-    if before:
+    until = None if wanted.until is None else nearest_integer(wanted.until)
+    place = None if wanted.cursor is None else place_of(wanted.cursor)
+    if place is not None and (until is None or place < (until, "")):
         fragments.append(_BEFORE)
-        values += min(before)
+        values += place
+    elif until is not None:
+        fragments.append(_UNTIL)
+        values.append(until)
     return fragments, values

@@ -41,6 +41,8 @@ from interlock.store.protocol import (
     KeptServer,
     LogEntry,
     StoreUnavailable,
+    Tally,
+    TallyBy,
     Token,
 )
 from interlock.store.rows import (
@@ -68,6 +70,9 @@ MAX_PAGE = 500
 
 MAX_COUNTED = 200_000
 """The most activities that are counted at once: a fraction of a second, in which nothing else is read."""
+
+MOST_TALLIED = 10_000
+"""The most rules or callers that calls are counted of."""
 
 PATIENCE = 2.0
 """How many seconds a write waits for another process that is writing."""
@@ -172,6 +177,15 @@ class SqliteStore:
         counts = tuple(count_of(row, width) for row in rows)
         return ActivityStats(counts, sum(each.count for each in counts) <= MAX_COUNTED)
 
+    async def tallies(self, by: TallyBy, since: Micros) -> Mapping[str, Tally]:
+        begin = nearest_integer(since)
+        if by is TallyBy.RULE:
+            rows = await self._rows(queries.CALLS_BY_RULE, (MOST_TALLIED, begin))
+            return {name: Tally(calls, last) for name, calls, last in rows}
+        rows = await self._rows(queries.DONE_BY_CALLER, (MOST_TALLIED, begin))
+        otherwise = dict(await self._rows(queries.OTHERWISE_DONE, (begin,)))
+        return {name: Tally(max(0, done - otherwise.get(name, 0)), last) for name, done, last in rows}
+
     async def add_token(self, token: Token, why: Activity) -> None:
         if not await self._write((record_of(why),), Guard(queries.ADD_TOKEN, token_row(token))):
             raise ValueError(f"There is a token with the id '{token.id}' already.")
@@ -189,6 +203,10 @@ class SqliteStore:
             if tool is not None:
                 tools[tool] = reviewed_of(definition, told)
         return found
+
+    async def baseline_since(self, server: str) -> Micros | None:
+        rows = await self._rows(queries.BASELINE_SINCE, storable((server,)))
+        return rows[0][0] if rows else None
 
     async def begin_baseline(self, server: str, tools: Mapping[str, Reviewed], why: Activity) -> bool:
         once = Guard(queries.BEGIN_BASELINE, storable((server, why.at)))

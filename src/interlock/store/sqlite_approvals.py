@@ -65,6 +65,11 @@ class SqliteApprovals:
         ((total,),) = await self._rows(*queries.counting(wanted))
         return ApprovalPage(items, total)
 
+    async def last_approved(self, server: str, tool: str, before: Micros, but: str) -> Approval | None:
+        values = storable((server, tool, nearest_integer(before), but))
+        rows = await self._rows(queries.LAST_APPROVED, values)
+        return approval_of(rows[0]) if rows else None
+
     async def change_approval(self, changed: Approval, why: Activity, grant: Grant | None = None) -> bool:
         sql, timed = queries.CHANGES[changed.status]
         rows = () if grant is None else (Rows(queries.ADD_GRANT, (grant_row(grant),)),)

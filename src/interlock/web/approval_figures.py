@@ -11,15 +11,14 @@ from typing import Annotated
 from fastapi import Query, Response
 from pydantic import BaseModel, ConfigDict, Field
 
-from interlock import errors
 from interlock.core.approvals import SECOND
 from interlock.core.lifecycle import ApprovalState
 from interlock.core.model import Micros
 from interlock.store.approvals import Stretch
 from interlock.web import times
 from interlock.web.answers import json_answer
+from interlock.web.filters import since_of
 from interlock.web.parts import Here
-from interlock.web.problems import Refusal
 from interlock.web.stats import width_for
 
 MOST_POINTS = 121
@@ -73,7 +72,7 @@ class ApprovalFigures:
 async def get_approval_figures(query: Annotated[FiguresQuery, Query()], here: Here) -> Response:
     """Show how many calls wait, how approvals ended, and how long they took."""
     now = here.clock.now()
-    since = _since(query.since, now)
+    since = since_of(query.since, now)
     width = width_for(since, now + 1, MOST_POINTS)
     found = await here.store.approvals.figures(since, width)
     board = here.room.register.board
@@ -142,13 +141,3 @@ def _series(stretches: Sequence[Stretch], since: Micros, now: Micros, width: Mic
         Point(times.iso(at), each.approved, each.denied, each.timeout, each.cancelled, each.pending, each.average)
         for at, each in points
     ]
-
-
-def _since(text: str, now: Micros) -> Micros:
-    try:
-        since = times.past_of(text, now)
-    except ValueError as bad:
-        raise Refusal(errors.BAD_FIELDS(problems=f"since: {bad}")) from None
-    if since > now:
-        raise Refusal(errors.BAD_FIELDS(problems="since: it must not be in the future"))
-    return since

@@ -60,6 +60,14 @@ def words(field: str, given: list[str], known: type[_Word]) -> tuple[_Word, ...]
     return tuple(by_word[word] for word in split)
 
 
+def since_of(text: str, now: Micros) -> Micros:
+    """The time that `since` means. Raises Refusal when it makes no sense, or has not come yet."""
+    since = _time("since", text, now) or 0
+    if since > now:
+        raise Refusal(errors.BAD_FIELDS(problems="since: it must not be in the future"))
+    return since
+
+
 def _time(field: str, text: str | None, now: Micros) -> Micros | None:
     try:
         return None if text is None else times.past_of(text, now)

@@ -4,8 +4,9 @@ The routes build nothing themselves: a part that is not in here cannot be reache
 them, only the pipeline, which is the one door to them.
 """
 
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+import asyncio
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
 from typing import Annotated
 
 from fastapi import Depends, Request
@@ -16,7 +17,9 @@ from interlock.clock import Clock
 from interlock.core.drift import Review
 from interlock.core.health import Upstreams
 from interlock.core.model import Json
+from interlock.core.policy import Draft
 from interlock.core.roster import Roster
+from interlock.errors import ConfigError
 from interlock.pipeline import Pipeline
 from interlock.receive.edge import Edge
 from interlock.receive.identify import Callers, Principal
@@ -31,6 +34,10 @@ from interlock.web.metrics import Metrics
 PRINCIPAL_KEY = "interlock.principal"
 BROWSER_KEY = "interlock.browser"
 """Where the door puts into the ASGI scope whom it identified, and the browser, where it was by one."""
+
+
+def _no_draft(text: str) -> Draft:
+    raise ConfigError(("a configuration cannot be read here",))
 
 
 @dataclass(slots=True)
@@ -64,6 +71,10 @@ class Parts:
     """The values behind references, which are shown to nobody, whoever repeats them. There may come to be more."""
     issuer: Issuer | None = None
     """Whose tokens are a second way in."""
+    draft: Callable[[str], Draft] = _no_draft
+    """Reads the text of a configuration that is not in force. Raises ConfigError, and may take a while."""
+    replaying: asyncio.Lock = field(default_factory=asyncio.Lock)
+    """Held by who goes through the record: one at a time, so that calls are not delayed."""
 
     def listening(self) -> list[str]:
         """Who would hear of a call that waits, in words."""

@@ -5,7 +5,7 @@ frequent are told by name.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated
 
@@ -21,13 +21,14 @@ from interlock.web.filters import ActivityFilters, filter_of
 from interlock.web.parts import Here
 from interlock.web.problems import Refusal
 
-MOST_STRETCHES = 60
+MOST_STRETCHES = 119
+"""Of whole ones; the one that has just begun makes them 120."""
 MOST_SERVERS = 50
 NONE, OTHERS = "none", "others"
 """Stand for what has no class, server or verdict, and for the servers that are not told by name."""
 
 _MINUTE = 60_000_000
-_WIDTHS = tuple(_MINUTE * each for each in (1, 5, 15, 60, 360, 1440, 7 * 1440, 30 * 1440, 365 * 1440))
+_WIDTHS = tuple(_MINUTE * each for each in (1, 5, 15, 60, 180, 360, 720, 1440, 7 * 1440, 30 * 1440, 365 * 1440))
 _CALLS = (ActivityType.TOOL_CALL, ActivityType.POLICY_DECISION)
 
 
@@ -44,6 +45,7 @@ class Stretch:
     at: str
     total: int
     by_status: dict[str, int]
+    by_verdict: dict[str, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,11 +53,13 @@ class Stats:
     """Counts. Not `complete` when there is more than is counted at once: then of the newest.
 
     `series` has a stretch of `width_seconds` for each part of the time, also where nothing happened.
+    `calls_per_minute` is of the last sixty seconds, whatever time is asked for.
     """
 
     since: str
     until: str
     complete: bool
+    calls_per_minute: int
     total: int
     by_status: dict[str, int]
     by_class: dict[str, int]
@@ -73,13 +77,16 @@ async def get_stats(query: Annotated[StatsQuery, Query()], here: Here) -> Respon
     if until <= since:
         raise Refusal(errors.BAD_FIELDS(problems="since: it must be before until"))
     width = width_for(since, until)
-    found = await here.store.activity_stats(replace(wanted, types=wanted.types or _CALLS), width)
+    wanted = replace(wanted, types=wanted.types or _CALLS)
+    found = await here.store.activity_stats(wanted, width)
+    lately = await here.store.activity_stats(replace(wanted, since=now - _MINUTE, until=None), _MINUTE)
     counts = found.counts
     return json_answer(
         Stats(
             since=times.iso(since),
             until=times.iso(until),
             complete=found.complete,
+            calls_per_minute=sum(each.count for each in lately.counts),
             total=sum(each.count for each in counts),
             by_status=_by(counts, lambda each: each.status),
             by_class=_by(counts, lambda each: each.safety_class),
@@ -113,8 +120,12 @@ def _most(counts: dict[str, int]) -> dict[str, int]:
 
 
 def _series(counts: Iterable[ActivityCount], since: Micros, until: Micros, width: Micros) -> list[Stretch]:
-    by_time: dict[Micros, Counter[str]] = {}
+    by_time: dict[Micros, list[ActivityCount]] = {}
     for each in counts:
-        by_time.setdefault(each.at, Counter())[each.status] += each.count
-    found = ((at, by_time.get(at, Counter())) for at in range(since // width * width, until, width))
-    return [Stretch(times.iso(at), counted.total(), dict(counted)) for at, counted in found]
+        by_time.setdefault(each.at, []).append(each)
+    return [_stretch(at, by_time.get(at, [])) for at in range(since // width * width, until, width)]
+
+
+def _stretch(at: Micros, counts: Sequence[ActivityCount]) -> Stretch:
+    total = sum(each.count for each in counts)
+    return Stretch(times.iso(at), total, _by(counts, lambda each: each.status), _by(counts, lambda each: each.verdict))
