@@ -14,12 +14,11 @@ import { Long, Said } from "../text.js";
 import { CLASSES, DOORS, GRAVE } from "../words.js";
 
 const ROW_HEIGHT = 64;
-const ARMED_MS = 5000;
 
 /** What is being done about the approval that is shown: null, "deny", "more". */
 const doing = signal(null);
-/** The approval whose approval was asked for once already, and until when the second press counts. */
-const armed = signal({ id: "", until: 0 });
+/** The id of what was approved with a first press, and waits for the second. Looking elsewhere takes it back. */
+const armed = signal("");
 /** Ids whose answer is on its way. */
 const sending = signal(new Set());
 const trouble = signal({ id: "", problem: null });
@@ -47,7 +46,7 @@ function Queue() {
   }, [chosenId]);
   useEffect(() => {
     doing.value = null;
-    armed.value = { id: "", until: 0 };
+    armed.value = "";
   }, [chosenId]);
   const move = (by) => items.length && select(items[Math.min(items.length - 1, Math.max(0, at < 0 ? 0 : at + by))].id);
   useKeys("Approvals", [
@@ -56,6 +55,7 @@ function Queue() {
     { key: "ArrowDown", says: "Next", does: () => move(1) },
     { key: "ArrowUp", says: "Previous", does: () => move(-1) },
     { key: "a", says: "Approve this call once (twice for what is dangerous)", does: () => shown && approveOnce(shown) },
+    { key: "Escape", says: "Take a first press back", does: () => (armed.value = "") },
     { key: "A", says: "Approve more widely, or classify the tool", does: () => shown && canAnswer(shown) && (doing.value = "more") },
     { key: "d", says: "Deny, with a reason if you like", does: () => shown && canAnswer(shown) && (doing.value = "deny") },
   ]);
@@ -198,13 +198,12 @@ function obstacle(approval) {
 }
 
 const canAnswer = (approval) => !obstacle(approval) && !sending.value.has(approval.id);
-const isArmed = (approval) => armed.value.id === approval.id && armed.value.until > Date.now();
+const isArmed = (approval) => armed.value === approval.id;
 
 function approveOnce(approval) {
   if (!canAnswer(approval)) return;
   if (GRAVE.has(approval.safety_class) && !isArmed(approval)) {
-    armed.value = { id: approval.id, until: Date.now() + ARMED_MS };
-    setTimeout(() => armed.value.id === approval.id && !isArmed(approval) && (armed.value = { id: "", until: 0 }), ARMED_MS + 50);
+    armed.value = approval.id;
     return;
   }
   answer(approval, "approve", { digest: approval.digest });
@@ -223,7 +222,7 @@ async function answer(approval, verb, body) {
     trouble.value = { id: approval.id, problem };
   } finally {
     doing.value = null;
-    armed.value = { id: "", until: 0 };
+    armed.value = "";
     sending.value = new Set([...sending.value].filter((each) => each !== approval.id));
   }
 }
@@ -246,7 +245,7 @@ function Answers({ approval }) {
       <button type="button" class="bad" disabled=${off} onClick=${() => (doing.value = "deny")}>Deny <kbd>d</kbd></button>
       ${why && html`<span class="dull why">${why}</span>`}
     </div>
-    ${ready && html`<p role="alert" class="armed-note"><${Sign} name="alert" />${CLASSES[approval.safety_class]?.does || CLASSES.unknown.does} Press <kbd>a</kbd> once more to let it run.</p>`}
+    ${ready && html`<p role="alert" class="armed-note"><${Sign} name="alert" />${CLASSES[approval.safety_class]?.does || CLASSES.unknown.does} Press <kbd>a</kbd> once more to let it run, <kbd>Esc</kbd> to leave it.</p>`}
     ${doing.value === "deny" && html`<${Deny} approval=${approval} off=${off} />`}
     ${doing.value === "more" && html`<${More} approval=${approval} />`}
   </div>`;
