@@ -7,7 +7,6 @@ server: it is shown as text, and believed in nothing.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from fastapi import Request, Response
 
@@ -127,7 +126,9 @@ def _seen(change: str, activity: Activity) -> PastDefinition:
 
 
 def _fields(difference: Json) -> list[PastField]:
-    fields: list[Any] = difference if isinstance(difference, list) else []
+    fields: list[Json] = (
+        list(difference) if isinstance(difference, Sequence) and not isinstance(difference, str) else []
+    )
     return [
         PastField(str(each.get("path")), str(each.get("kind")), _text(each.get("before")), _text(each.get("after")))
         for each in fields
