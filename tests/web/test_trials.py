@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from msgspec import structs
 
+from interlock.core.canonical import argument_digest
 from interlock.core.rules import Rule
 from interlock.core.safety import Effect
 from interlock.store.protocol import ActivityType
@@ -128,6 +129,18 @@ async def test_arguments_that_were_not_kept_are_said_to_be_missing(live: Office)
 
     assert (told["exact"], told["caller"]) == (False, "ci")
     assert told["why_not_exact"].startswith("its arguments were too long to be kept")
+
+
+async def test_arguments_of_the_record_are_held_against_the_schema_only_if_they_are_those_that_were_sent(
+    live: Office,
+) -> None:
+    said = {"seconds": "long"}
+    known: dict[str, Any] = {"server": "up", "tool": "slow", "safety_class": "read-only", "verdict": "allow"}
+    for number, digest in ((1, argument_digest(said)), (2, "of something else")):
+        await live.store.write([activity(number, **known, body={"arguments": said, "digest": digest})])
+    exact, hidden = [await tried(live, activity_id=f"act-{number:04}") for number in (1, 2)]
+
+    assert (outcomes(exact)["arguments"], outcomes(hidden)["arguments"]) == ("deny", "passed")
 
 
 async def test_a_tool_that_is_gone_is_tried_with_the_class_it_had(live: Office) -> None:

@@ -7,7 +7,6 @@ server: it is shown as text, and believed in nothing.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from fastapi import Request, Response
 
@@ -91,8 +90,7 @@ async def get_tool_history(server: str, tool: str, request: Request, here: Here)
 async def _first(server: str, told: Sequence[Activity], now: Difference | None, here: Parts) -> list[PastDefinition]:
     """The definition that the first listing of the server had, if the tool was in it."""
     changes = [each for each in told if each.body.get("change") in _SEEN or each.body.get("change") == Turn.TRUSTED]
-    if changes and changes[0].body.get("reviewed") is None:
-        return []
+    # What was reviewed when the tool was first told of is nothing if it came later.
     found = changes[0].body.get("reviewed") if changes else None if now is None else now.listed
     began = await here.store.baseline_since(server)
     return [] if found is None else [PastDefinition(_text(found), BASELINE, times.iso_or_none(began))]
@@ -127,7 +125,9 @@ def _seen(change: str, activity: Activity) -> PastDefinition:
 
 
 def _fields(difference: Json) -> list[PastField]:
-    fields: list[Any] = difference if isinstance(difference, list) else []
+    fields: list[Json] = (
+        list(difference) if isinstance(difference, Sequence) and not isinstance(difference, str) else []
+    )
     return [
         PastField(str(each.get("path")), str(each.get("kind")), _text(each.get("before")), _text(each.get("after")))
         for each in fields
