@@ -28,14 +28,33 @@ _TAKEN_OVER = {
 _WITHOUT_MEANING = {"startup_timeout_sec", "description", "name"}
 
 
+@dataclass(frozen=True, slots=True)
+class Secret:
+    """A secret that stood in a client's file as it is: whose value it is, and the variable that stands for it now."""
+
+    section: str
+    name: str
+    variable: str
+    scheme: str
+    value: str = field(repr=False)
+
+    @property
+    def place(self) -> str:
+        return f"{self.section}.{self.name}"
+
+
 @dataclass(slots=True)
 class Adopted:
-    """A server as we would have it. `variables` have to be set for it; `remarks` say what is different from before."""
+    """A server as we would have it. `variables` have to be set for it; `remarks` say what is different from before.
+
+    `secrets` did not come along; whoever moves them somewhere safe puts other references in their places.
+    """
 
     id: str
     definition: dict[str, Json] = field(default_factory=dict[str, Json])
     variables: list[str] = field(default_factory=list[str])
     remarks: list[str] = field(default_factory=list[str])
+    secrets: list[Secret] = field(default_factory=list[Secret])
 
 
 def adopt(name: str, entry: Mapping[str, Any]) -> Adopted:
@@ -58,7 +77,7 @@ def id_of(name: str) -> str:
 
 def is_ours(entry: Mapping[str, Any]) -> bool:
     """Whether an entry is Interlock itself, which a client talks to."""
-    command = str(entry.get("command", "")).rpartition("/")[2]
+    command = re.split(r"[/\\]", str(entry.get("command", "")))[-1].removesuffix(".exe")
     given = entry.get("args")
     arguments = [str(each) for each in cast("list[Any]", given)] if isinstance(given, list) else []
     return command in ("interlock", "il") or ("interlock" in arguments and "stdio" in arguments)
@@ -74,14 +93,14 @@ def _command(adopted: Adopted, entry: Mapping[str, Any]) -> None:
 
 def _env(adopted: Adopted, entry: Mapping[str, Any]) -> Iterator[tuple[str, Json]]:
     for name, value in _texts(entry.get("env")).items():
-        yield name, _value(adopted, f"env.{name}", name, name, value)
+        yield name, _value(adopted, "env", name, name, value)
 
 
 def _headers(adopted: Adopted, entry: Mapping[str, Any]) -> None:
     headers: dict[str, Json] = {}
     for name, value in {**_texts(entry.get("headers")), **_texts(entry.get("http_headers"))}.items():
         variable = re.sub(r"[^A-Z0-9]+", "_", f"{adopted.id}_{name}".upper())
-        headers[name] = _value(adopted, f"headers.{name}", name, variable, value)
+        headers[name] = _value(adopted, "headers", name, variable, value)
     for name, variable in _texts(entry.get("env_http_headers")).items():
         headers[name] = f"${{env:{variable}}}"
     if isinstance(variable := entry.get("bearer_token_env_var"), str):
@@ -95,15 +114,16 @@ def _texts(value: object) -> dict[str, str]:
     return {name: str(each) for name, each in members.items() if isinstance(each, str | int | float)}
 
 
-def _value(adopted: Adopted, place: str, name: str, variable: str, value: str) -> str:
+def _value(adopted: Adopted, section: str, name: str, variable: str, value: str) -> str:
     """A value with the variables of the client as references; a secret becomes one."""
-    referring = _VARIABLE.sub(lambda found: _reference(adopted, place, found), value)
+    referring = _VARIABLE.sub(lambda found: _reference(adopted, f"{section}.{name}", found), value)
     if not looks_secret(name, referring):
         return referring
     adopted.variables.append(variable)
-    adopted.remarks.append(f"{place} holds a secret, which was not imported: set {variable} for the gateway")
-    scheme = _SCHEME.match(referring)
-    return f"{scheme[0] if scheme else ''}${{env:{variable}}}"
+    found = _SCHEME.match(referring)
+    scheme = found[0] if found else ""
+    adopted.secrets.append(Secret(section, name, variable, scheme, referring.removeprefix(scheme)))
+    return f"{scheme}${{env:{variable}}}"
 
 
 def _reference(adopted: Adopted, place: str, found: re.Match[str]) -> str:
