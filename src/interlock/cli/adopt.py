@@ -19,6 +19,7 @@ _VARIABLE = re.compile(
     r"\$\{(?P<kind>env|input):(?P<of_kind>[^}:]+)\}|\$\{(?P<braced>[A-Za-z_][A-Za-z0-9_]*)(?P<default>:-[^}]*)?\}"
     r"|\$(?P<bare>[A-Z_][A-Z0-9_]*)"
 )
+SSE = "it is reached over SSE by the client; Interlock speaks streamable HTTP"
 _SCHEME = re.compile(r"(?i)(bearer|basic|token)\s+")
 _URL_KEYS = ("httpUrl", "url", "serverUrl")
 _TAKEN_OVER = {
@@ -47,7 +48,8 @@ class Secret:
 class Adopted:
     """A server as we would have it. `variables` have to be set for it; `remarks` say what is different from before.
 
-    `secrets` did not come along; whoever moves them somewhere safe puts other references in their places.
+    `secrets` did not come along; whoever moves them somewhere safe puts other references in their places. `hindrances`
+    are those of the remarks because of which it would not work.
     """
 
     id: str
@@ -55,6 +57,7 @@ class Adopted:
     variables: list[str] = field(default_factory=list[str])
     remarks: list[str] = field(default_factory=list[str])
     secrets: list[Secret] = field(default_factory=list[Secret])
+    hindrances: list[str] = field(default_factory=list[str])
 
 
 def adopt(name: str, entry: Mapping[str, Any]) -> Adopted:
@@ -146,10 +149,11 @@ def _rest(adopted: Adopted, entry: Mapping[str, Any], url: str | None) -> None:
         adopted.definition["call_timeout"] = f"{max(1, int(seconds))}s"
     kind = entry.get("type", entry.get("transport"))
     if kind == "sse" or (url is not None and kind is None and "httpUrl" not in entry and url.endswith("/sse")):
-        adopted.remarks.append("it is reached over SSE by the client; Interlock speaks streamable HTTP")
+        adopted.hindrances.append(SSE)
     for key in ("url", "args", "command", "cwd"):
         if "$" in str(adopted.definition.get(key, "")) and _VARIABLE.search(str(adopted.definition[key])):
-            adopted.remarks.append(f"{key} names a variable, and Interlock fills in variables in env and headers only")
+            adopted.hindrances.append(f"{key} names a variable; Interlock fills in variables in env and headers only")
+    adopted.remarks += adopted.hindrances
     if unknown := sorted(set(entry) - _TAKEN_OVER - _WITHOUT_MEANING):
         adopted.remarks.append(f"not taken over: {', '.join(unknown)}")
 

@@ -70,6 +70,8 @@ class Client:
     """What an entry says beside the command."""
     url: str | None = "url"
     """Under which key an entry has its address; None when the client only starts servers."""
+    sse: str | None = None
+    """Under which key it has the address of a server that speaks SSE only, if that is another one."""
     http: Mapping[str, Json] = field(default_factory=dict[str, Json])
     """What an entry says beside the address."""
     timeout: Timeout | None = None
@@ -139,6 +141,7 @@ CLIENTS: dict[str, Client] = {
             _everywhere("home", ".gemini/settings.json"),
             ".gemini/settings.json",
             url="httpUrl",
+            sse="url",
             timeout=MILLISECONDS,
         ),
         Client(

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from urllib.parse import urlsplit
 
 from interlock import errors
-from interlock.cli.adopt import Adopted, adopt, is_ours
+from interlock.cli.adopt import SSE, Adopted, adopt, is_ours
 from interlock.cli.client_file import Named
 from interlock.config.plain_secrets import plain_secrets
 from interlock.config.references import resolve
@@ -83,7 +83,7 @@ def gather(
             gathered.known.append((named, same))
         elif (candidate := by_meaning.get(_meaning(adopted))) is not None:
             _join(candidate, named, adopted)
-        elif why := _unfit(settings, apart := _named_apart(adopted, taken)):
+        elif why := _unfit(settings, named, apart := _named_apart(adopted, taken)):
             gathered.refused.append(Refused(named, why))
         else:
             by_meaning[_meaning(adopted)] = Candidate(apart, [named])
@@ -116,8 +116,11 @@ def _meaning(adopted: Adopted) -> str:
     return json.dumps([list(said), values], sort_keys=True)
 
 
-def _unfit(settings: Settings, adopted: Adopted) -> str:
+def _unfit(settings: Settings, named: Named, adopted: Adopted) -> str:
     """Why a server cannot be taken over; empty when it can."""
+    speaks_sse = named.client.sse in named.entry and named.client.url not in named.entry
+    if hindrances := [*adopted.hindrances, *([SSE] if speaks_sse else [])]:
+        return hindrances[0]
     if places := plain_secrets(adopted.definition):
         return f"{', '.join(places)}: looks like a secret, which can only be moved out of env and headers"
     if any("${" in each.value for each in adopted.secrets):

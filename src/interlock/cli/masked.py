@@ -17,8 +17,10 @@ from interlock.core.redact import redact_text
 
 MASK = '"***"'
 _HIDING = frozenset({"env", "headers", "http_headers", "requestInit"})
-_REFERENCE = re.compile(r"\$\{[^}]*\}")
-_REFERENCES = re.compile(r"\s*(?:(?i:bearer|basic|token)\s+)?(?:\$\{[^}]*\}\s*)*")
+_REFERENCES = r"(?:(?i:bearer|basic|token)\s+)?(?:\$\{[^}]*\}\s*)+"
+_REFERRING_VALUE = re.compile(_REFERENCES)
+_REFERRING = re.compile(rf"""[\s"'\w.-]*[:=]\s*["']?{_REFERENCES}["',}}\]\s]*""")
+"""A name and references as its value, in any of the notations."""
 _CONTEXT = 3
 
 
@@ -39,8 +41,7 @@ def _lines(text: str) -> list[str]:
 
 def _line(line: str) -> str:
     """A line that passed the net once more. A reference is no secret, whatever it is called."""
-    plain = _REFERENCE.sub("", line)
-    return line if redact_text(plain) == plain else redact_text(line)
+    return line if _REFERRING.fullmatch(line) else redact_text(line)
 
 
 def masked(text: str, kind: Kind) -> str:
@@ -102,7 +103,7 @@ def _secrets(value: Any, name: str = "", *, hidden: bool = False) -> Iterator[An
         for each in cast("list[Any]", value):
             yield from _secrets(each, name, hidden=hidden)
     elif isinstance(value, str):
-        if (hidden and not _REFERENCES.fullmatch(value)) or looks_secret(name, value):
+        if (value and hidden and not _REFERRING_VALUE.fullmatch(value)) or looks_secret(name, value):
             yield value
     elif hidden and value is not None and not isinstance(value, bool):
         yield value

@@ -18,9 +18,7 @@ from interlock.config.source import parse
 from interlock.core.model import Json
 from interlock.errors import InterlockError
 
-HEADING = (
-    "# Interlock. `interlock config schema` describes every setting; `interlock config validate` checks it.\n"
-)
+HEADING = "# Interlock. `interlock config schema` describes every setting; `interlock config validate` checks it.\n"
 
 
 def extended(text: str, servers: Mapping[str, Mapping[str, Json]], file: Path) -> str:

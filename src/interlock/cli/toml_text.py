@@ -7,9 +7,10 @@ Either way the result is read again, and an edit that changed anything else is r
 This module knows TOML and nothing of clients.
 """
 
+import contextlib
 import re
 import tomllib
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -76,14 +77,13 @@ def drop(text: str, path: Sequence[str], names: Collection[str]) -> str:
     return _first_that_means(text, wanted, shorter, lambda: _drop_by_tomlkit(text, path, names))
 
 
-def _first_that_means(text: str, wanted: Mapping[str, Any], own: str, other: Any) -> str:
+def _first_that_means(text: str, wanted: Mapping[str, Any], own: str, other: Callable[[], str]) -> str:
     for made in (lambda: own, other):
-        result = made()
-        try:
+        # Where no table can stand, tomlkit fails in ways of its own.
+        with contextlib.suppress(Broken, TypeError, LookupError, ValueError, AttributeError):
+            result = made()
             if _said(parse(result)) == _said(wanted):
                 return result
-        except Broken:
-            continue
     raise Broken(text, 0, "its servers stand in a notation that cannot be edited safely")
 
 
