@@ -2,7 +2,7 @@
 
 import json
 import re
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from hypothesis import given
@@ -137,11 +137,11 @@ def texts(draw: st.DrawFn, value: Any) -> str:
     def written(value: Any) -> str:
         if not isinstance(value, dict | list):
             return json.dumps(value, ensure_ascii=draw(st.booleans()))
-        parts: list[str] = (
-            [written(each) for each in value]
-            if isinstance(value, list)
-            else [f"{json.dumps(name)}{gap()}:{gap()}{written(each)}" for name, each in value.items()]
-        )
+        if isinstance(value, list):
+            parts = [written(each) for each in cast("list[Any]", value)]
+        else:
+            members = cast("dict[str, Any]", value)
+            parts = [f"{json.dumps(name)}{gap()}:{gap()}{written(each)}" for name, each in members.items()]
         inside = ",".join(f"{gap()}{part}{gap()}" for part in parts)
         trailing = "," + gap() if parts and draw(st.booleans()) else ""
         opening, closing = ("[", "]") if isinstance(value, list) else ("{", "}")

@@ -17,7 +17,8 @@ def test_a_secret_goes_into_a_file_of_its_owner(tmp_path: Path) -> None:
     assert not file.exists()
     kept.keep()
     assert file.read_text() == ONE
-    assert [each.stat().st_mode & 0o777 for each in (file, file.parent)] == [0o600, 0o700]
+    private = [each.stat().st_mode & 0o777 for each in (file, file.parent, file.parent.parent)]
+    assert private == [0o600, 0o700, 0o700]
 
 
 def test_the_scheme_of_a_header_stays_outside(tmp_path: Path) -> None:

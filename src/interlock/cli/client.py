@@ -97,6 +97,8 @@ def _connect(values: Values) -> Exit:
             note("Nothing was written.")
             return Exit.OK
     write(wanted, values)
+    if values.http:
+        note("They reach a gateway that runs: keep `interlock serve` running.")
     return Exit.OK
 
 

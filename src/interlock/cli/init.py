@@ -80,12 +80,13 @@ def _init(values: Values) -> Exit:
     _tell_found(seen)
     if values.dry_run or not (values.yes or can_ask(values)):
         return _preview(values, seen)
-    did = bool(seen.gathered.new) and _import(values, seen)
+    if seen.gathered.new and not _import(values, seen):
+        note("Nothing was written.")
+        return Exit.OK
     wanted = list(_edits(values, seen, _read_settings(seen.place)))
-    did = _connect(values, wanted) or did
-    if did:
+    if _connect(values, wanted) or seen.gathered.new:
         _tell_next(seen)
-    elif not seen.gathered.new and not wanted:
+    elif not wanted:
         print_lines(["Nothing to do."])
     return Exit.FINDINGS if seen.problems else Exit.OK
 
@@ -203,20 +204,19 @@ def _edits(values: Values, seen: _Seen, config: Config) -> Iterable[Edit]:
 
 
 def _import(values: Values, seen: _Seen) -> bool:
-    """Write the new servers into the settings; whether that was done."""
+    """Write the new servers into the settings; whether everybody agreed."""
     where = _where_to(values, seen.gathered)
     if where is None:
         _leave_secrets(seen.gathered)
     new = [each.adopted for each in seen.gathered.new]
     if not new:
-        return False
+        return True
     trusted = _trusts(values, seen)
     kept = _safekeeping(values, where or "file")
     definitions = {each.id: _definition(kept.referring(each), trusted=trusted) for each in new}
     after = extended(seen.text, definitions, seen.place)
     print_text(difference(str(seen.place), seen.text, after, "yaml"))
     if not values.yes and not agreed(f"Write {seen.place}?"):
-        note("Nothing was written.")
         return False
     kept.keep()
     if seen.content is not None:
@@ -280,6 +280,7 @@ def _trusts(values: Values, seen: _Seen) -> bool:
 def _tell_secrets(kept: Safekeeping) -> None:
     if kept.files:
         note(f"Secrets are kept in {counted(len(kept.files), 'file')} under {kept.folder.absolute() / FOLDER}.")
+        note("Copies of the old files still hold them; remove those when all is well.")
     if kept.variables:
         note("Set these for the gateway, and for every client that starts it:")
     for line in kept.exports():

@@ -236,7 +236,7 @@ def drop(text: str, path: Sequence[str], names: Collection[str]) -> str:
     node: Node | None = parse(text)
     for name in path:
         node = node.member(name) if node else None
-    members: Sequence[Member] = (node.members if node else None) or ()
+    members = list((node.members if node else None) or ())
     gone = [each for each in members if each.name in names]
     spans = [span for each in gone for span in _spans(text, each)]
     if gone and members[-1].comma is None and members[-1].name in names:

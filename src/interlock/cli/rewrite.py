@@ -92,7 +92,8 @@ def back_up(path: Path, content: bytes, now: int) -> Path:
 def private_file(path: Path, content: bytes) -> None:
     """A new file that only its owner can read, in a folder of that kind. What is there already is not touched."""
     try:
-        path.parent.mkdir(_NEW_FOLDER, parents=True, exist_ok=True)
+        for folder in (path.parent.parent, path.parent):  # the one above may be new too, and is no less private
+            folder.mkdir(_NEW_FOLDER, parents=True, exist_ok=True)
         path.parent.chmod(_NEW_FOLDER)
         with open(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_NOFOLLOW, _NEW_FILE), "wb") as file:
             file.write(content)
