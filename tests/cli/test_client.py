@@ -3,6 +3,7 @@
 import json
 import os
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -91,9 +92,8 @@ def test_nothing_is_written_without_a_yes(il: Interlock) -> None:
     assert list(file.parent.iterdir()) == [file]
 
 
-@pytest.mark.parametrize(("answer", "writes"), [("y", True), ("", False)])
-def test_on_a_terminal_it_is_asked_for(answer: str, writes: bool) -> None:
-    file = place("cursor", surroundings())
+def answered(answer: str, meanwhile: Callable[[], object]) -> int:
+    """Connect Cursor at a terminal, let something happen while it asks, and answer; the exit code."""
     person, terminal = os.openpty()
     argv = [*COMMAND, "client", "connect", "cursor"]
     with subprocess.Popen(argv, stdin=terminal, stderr=terminal, stdout=subprocess.PIPE, env=environment()) as process:
@@ -101,11 +101,28 @@ def test_on_a_terminal_it_is_asked_for(answer: str, writes: bool) -> None:
         shown = b""
         while b"[y/N]" not in shown:
             shown += os.read(person, 4096)
+        meanwhile()
         os.write(person, f"{answer}\n".encode())
-        assert process.wait(timeout=60) == 0
+        code = process.wait(timeout=60)
     os.close(person)
+    return code
 
+
+@pytest.mark.parametrize(("answer", "writes"), [("y", True), ("", False)])
+def test_on_a_terminal_it_is_asked_for(answer: str, writes: bool) -> None:
+    file = place("cursor", surroundings())
+
+    assert answered(answer, lambda: None) == 0
     assert (file.read_bytes() != golden("cursor")) is writes
+
+
+def test_a_file_that_changed_between_the_preview_and_the_answer_is_left_alone(il: Interlock) -> None:
+    file = place("cursor", surroundings())
+
+    assert answered("y", lambda: file.write_text("{}")) == 10
+    assert file.read_text() == "{}"
+    assert list(file.parent.iterdir()) == [file]
+    assert "changed nothing" in il("client", "undo").err
 
 
 def test_a_broken_file_is_told_by_its_place_and_left_alone(il: Interlock, home: Path) -> None:

@@ -3,6 +3,8 @@
 import sys
 from pathlib import Path
 
+import pytest
+
 from interlock.cli.foresee import foresee
 from interlock.config.tree import Server, Settings
 from tests.upstream.running import stdio_argv
@@ -25,6 +27,16 @@ def test_servers_are_started_once_and_their_tools_counted(tmp_path: Path) -> Non
     assert "NOWHERE" in found["poor"].problem
     assert found["broken"].problem
     assert not (tmp_path / "interlock.db").exists()
+
+
+def test_a_server_that_never_answers_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("interlock.cli.foresee.SECONDS", 0.1)
+    servers = {"mute": Server(command="sleep", args=["1000"])}
+
+    found = foresee(Settings(), servers, {})
+
+    assert found["mute"].tools == 0
+    assert found["mute"].problem
 
 
 def test_without_servers_nothing_is_started() -> None:

@@ -54,7 +54,7 @@ async def _looked(config: Config, folder: Path, environ: Mapping[str, str], tell
 
     with DataFolder(folder).hold() as hold:
         async with running_gateway(config, hold, environ=environ) as gateway:
-            async with asyncio.timeout(SECONDS + 5), asyncio.TaskGroup() as group:
+            async with asyncio.TaskGroup() as group:
                 waiting = group.create_task(gateway.fleet.settled(SECONDS))
                 while not waiting.done():
                     tell(sum(each.health is not Health.STARTING for each in gateway.fleet.states()))
