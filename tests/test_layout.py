@@ -16,7 +16,7 @@ TESTED_ELSEWHERE = {
     "core/roster.py": "tests/config/test_roster.py",
     **{
         f"errors/{each}.py": "tests/test_errors.py"
-        for each in "calls codes raised reason requests surroundings".split()
+        for each in "calls clients codes raised reason requests surroundings".split()
     },
     "core/policy.py": "tests/test_pipeline.py",
     "forward/link.py": "tests/forward/test_link_stdio.py",

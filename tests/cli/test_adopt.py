@@ -64,7 +64,7 @@ def test_a_secret_does_not_come_along_and_its_variable_is_named(
 
     assert adopted.definition == definition
     assert adopted.variables == [variable]
-    assert f"set {variable} for the gateway" in adopted.remarks[0]
+    assert [(each.variable, each.value) for each in adopted.secrets] == [(variable, SECRET)]
     assert SECRET not in str(adopted)
     assert plain_secrets(adopted.definition) == []
 

@@ -1,93 +1,77 @@
-"""Where clients keep their servers, and reading what they wrote."""
+"""The table of clients: every row says where, under which key and in which words."""
 
-import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from interlock.cli.clients import CLIENTS, files_of, servers_in, without_comments
-from interlock.errors import InterlockError
+from interlock.cli.client_file import read
+from interlock.cli.clients import CLIENTS, Surroundings, System, files_of
+from tests.cli.golden import around, golden, place
+
+SYSTEMS: tuple[System, ...] = ("linux", "darwin", "win32")
 
 
-def written(folder: Path, name: str, text: str) -> Path:
-    file = folder / name
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(text, encoding="utf-8")
-    return file
+@pytest.mark.parametrize("system", SYSTEMS)
+@pytest.mark.parametrize("client", CLIENTS)
+def test_every_client_has_a_file_of_the_user_on_every_system(client: str, system: System) -> None:
+    home = Path("/h")
+    file = CLIENTS[client].user_file(Surroundings(home, Path("/w"), {}, system))
+
+    assert file.is_relative_to(home)
+    assert file.suffix == (".toml" if CLIENTS[client].toml else ".json")
 
 
-@pytest.mark.parametrize(
-    ("text", "names"),
-    [
-        ('{"mcpServers": {"a": {"command": "x"}}}', {"a"}),
-        ('{"servers": {"a": {"type": "stdio"}}, "inputs": []}', {"a"}),
-        ('{"context_servers": {"a": {}}}', {"a"}),
-        ('{"mcp": {"servers": {"a": {}}}}', {"a"}),
-        ('\ufeff{"mcpServers": {"a": 5}}', {"a"}),
-        ('{// one\n "mcpServers": {"a": {"url": "http://h//x"}, /* two\n */ }, }', {"a"}),
-    ],
-)
-def test_the_servers_of_a_file_are_found_under_any_of_the_keys(tmp_path: Path, text: str, names: set[str]) -> None:
-    assert set(servers_in(written(tmp_path, "x.json", text), tmp_path)) == names
+@pytest.mark.parametrize("client", CLIENTS)
+def test_every_client_has_an_example_whose_servers_are_found_under_its_keys(client: str, tmp_path: Path) -> None:
+    file = read(CLIENTS[client], place(client, around(tmp_path)))
+
+    assert file.content == golden(client)
+    assert file.servers()
 
 
-def test_toml_is_read_too(tmp_path: Path) -> None:
-    file = written(tmp_path, "config.toml", '[mcp_servers.a]\ncommand = "x"\n')
-
-    assert servers_in(file, tmp_path) == {"a": {"command": "x"}}
-
-
-def test_the_servers_of_this_folder_are_found_beside_those_of_the_user(tmp_path: Path) -> None:
-    projects: dict[str, Any] = {str(tmp_path): {"mcpServers": {"b": {}}}, "/other": {"mcpServers": {"c": {}}}}
-    both: dict[str, Any] = {"mcpServers": {"a": {}}, "projects": projects}
-
-    assert set(servers_in(written(tmp_path, ".claude.json", json.dumps(both)), tmp_path)) == {"a", "b"}
+@pytest.mark.parametrize("client", CLIENTS)
+def test_every_client_is_named_for_people_and_for_the_command_line(client: str) -> None:
+    assert CLIENTS[client].name == client
+    assert CLIENTS[client].title[0].isupper()
 
 
 @pytest.mark.parametrize(
-    ("name", "text", "problem"),
+    ("client", "system", "environ", "file"),
     [
-        ("x.json", "{\n'a': secret-word}", "is no JSON at line 2"),
-        ("x.toml", "secret-word", "is no TOML"),
-        ("x.json", "[]", "holds no settings"),
-        ("x.json", "{}", "names no server"),
-        ("x.json", "[" * 100_000, "is no JSON"),
+        ("claude-desktop", "linux", {}, "/h/.config/Claude/claude_desktop_config.json"),
+        ("claude-desktop", "linux", {"XDG_CONFIG_HOME": "/x"}, "/x/Claude/claude_desktop_config.json"),
+        ("claude-desktop", "darwin", {}, "/h/Library/Application Support/Claude/claude_desktop_config.json"),
+        ("claude-desktop", "win32", {"APPDATA": "/a"}, "/a/Claude/claude_desktop_config.json"),
+        ("vscode", "darwin", {}, "/h/Library/Application Support/Code/User/mcp.json"),
+        ("zed", "darwin", {}, "/h/.config/zed/settings.json"),
+        ("zed", "win32", {}, "/h/AppData/Roaming/Zed/settings.json"),
+        ("codex", "linux", {"CODEX_HOME": "/c"}, "/c/config.toml"),
+        ("devin", "win32", {"APPDATA": "/a"}, "/a/devin/mcp_config.json"),
+        ("windsurf", "linux", {}, "/h/.codeium/windsurf/mcp_config.json"),
+        ("claude-code", "linux", {"XDG_CONFIG_HOME": "/x"}, "/h/.claude.json"),
     ],
 )
-def test_a_file_that_cannot_be_used_is_told_without_its_words(
-    tmp_path: Path, name: str, text: str, problem: str
+def test_the_file_is_where_the_client_looks_for_it(
+    client: str, system: System, environ: dict[str, str], file: str
 ) -> None:
-    with pytest.raises(InterlockError, match=problem) as refused:
-        servers_in(written(tmp_path, name, text), tmp_path)
-
-    assert "secret-word" not in refused.value.reason.text
+    assert CLIENTS[client].user_file(Surroundings(Path("/h"), Path("/w"), environ, system)) == Path(file)
 
 
-def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
-    with pytest.raises(InterlockError, match="cannot be read"):
-        servers_in(tmp_path / "none.json", tmp_path)
+def test_an_empty_variable_moves_nothing() -> None:
+    surroundings = Surroundings(Path("/h"), Path("/w"), {"CODEX_HOME": ""}, "linux")
+
+    assert CLIENTS["codex"].user_file(surroundings) == Path("/h/.codex/config.toml")
 
 
 @pytest.mark.parametrize("client", CLIENTS)
 def test_the_files_of_a_client_are_looked_for_in_the_project_first(tmp_path: Path, client: str) -> None:
-    home, here = tmp_path / "home", tmp_path / "here"
+    surroundings = around(tmp_path)
     known = CLIENTS[client]
-    user = [written(home, name, "{}") for name in known.user]
-    project = [written(here, name, "{}") for name in known.project]
+    user = place(client, surroundings)
+    project = known.project_file(surroundings)
+    if project is not None:
+        project.parent.mkdir(parents=True, exist_ok=True)
+        project.write_text("{}")
 
-    assert files_of(known, home, here) == [*project, *user]
-    assert files_of(known, tmp_path / "nobody", tmp_path / "nowhere") == []
-
-
-@pytest.mark.parametrize(
-    ("text", "value"),
-    [
-        ('{"a": "// no, /* no */", }', {"a": "// no, /* no */"}),
-        ("[1, 2, /* x */ ]", [1, 2]),
-        ('{"a": "\\",}"}', {"a": '",}'}),
-        ('{"a": ",]"}', {"a": ",]"}),
-    ],
-)
-def test_what_stands_in_a_text_is_no_comment(text: str, value: object) -> None:
-    assert json.loads(without_comments(text)) == value
+    assert files_of(known, surroundings) == [*([project] if project else []), user]
+    assert files_of(known, around(tmp_path / "nowhere")) == []

@@ -40,7 +40,7 @@ def verbs() -> Iterator[tuple[str, Verb]]:
 
 
 VERBS = dict(verbs())
-NOUNS_WITH_VERBS = ["approval", "grant", "call", "tool", "server", "activity", "rule", "token", "config"]
+NOUNS_WITH_VERBS = ["approval", "grant", "call", "tool", "client", "server", "activity", "rule", "token", "config"]
 
 
 # Help -----------------------------------------------------------------------------------------------------------
@@ -48,6 +48,7 @@ NOUNS_WITH_VERBS = ["approval", "grant", "call", "tool", "server", "activity", "
 
 def test_the_verbs_are_all_there() -> None:
     assert set(VERBS) == {
+        "init",
         "serve",
         "stdio",
         "open",
@@ -73,6 +74,10 @@ def test_the_verbs_are_all_there() -> None:
         "tool trust",
         "tool override",
         "tool classify",
+        "client list",
+        "client connect",
+        "client diff",
+        "client undo",
         "server list",
         "server logs",
         "server add",

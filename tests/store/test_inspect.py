@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from interlock.store.inspect import Looked, look
-from interlock.store.protocol import Store, StoreUnavailable
+from interlock.store.inspect import Looked, kept_servers, look
+from interlock.store.protocol import KeptServer, Store, StoreUnavailable
 from tests.store.examples import activity, log_of
 
 
@@ -41,3 +41,19 @@ def test_what_is_no_database_of_ours_is_told_and_left_alone(tmp_path: Path) -> N
     file.write_text("no database at all, not even nearly, whatever its name may promise to whoever reads it")
     with pytest.raises(StoreUnavailable, match="not a database"):
         look(file, 5)
+
+
+async def test_the_servers_that_are_kept_are_seen_while_it_is_written(store: Store, path: Path) -> None:
+    kept = KeptServer(enabled=False, definition={"command": "p"})
+    await store.put_server("a", kept, activity(1))
+
+    assert kept_servers(path) == {"a": kept}
+
+
+def test_without_a_database_nothing_is_kept(tmp_path: Path) -> None:
+    other = tmp_path / "other.db"
+    other.write_text("no database")
+
+    assert kept_servers(tmp_path / "none.db") == {}
+    with pytest.raises(StoreUnavailable):
+        kept_servers(other)

@@ -19,6 +19,7 @@ _VARIABLE = re.compile(
     r"\$\{(?P<kind>env|input):(?P<of_kind>[^}:]+)\}|\$\{(?P<braced>[A-Za-z_][A-Za-z0-9_]*)(?P<default>:-[^}]*)?\}"
     r"|\$(?P<bare>[A-Z_][A-Z0-9_]*)"
 )
+SSE = "it is reached over SSE by the client; Interlock speaks streamable HTTP"
 _SCHEME = re.compile(r"(?i)(bearer|basic|token)\s+")
 _URL_KEYS = ("httpUrl", "url", "serverUrl")
 _TAKEN_OVER = {
@@ -28,14 +29,35 @@ _TAKEN_OVER = {
 _WITHOUT_MEANING = {"startup_timeout_sec", "description", "name"}
 
 
+@dataclass(frozen=True, slots=True)
+class Secret:
+    """A secret that stood in a client's file as it is: whose value it is, and the variable that stands for it now."""
+
+    section: str
+    name: str
+    variable: str
+    scheme: str
+    value: str = field(repr=False)
+
+    @property
+    def place(self) -> str:
+        return f"{self.section}.{self.name}"
+
+
 @dataclass(slots=True)
 class Adopted:
-    """A server as we would have it. `variables` have to be set for it; `remarks` say what is different from before."""
+    """A server as we would have it. `variables` have to be set for it; `remarks` say what is different from before.
+
+    `secrets` did not come along; whoever moves them somewhere safe puts other references in their places. `hindrances`
+    are those of the remarks because of which it would not work.
+    """
 
     id: str
     definition: dict[str, Json] = field(default_factory=dict[str, Json])
     variables: list[str] = field(default_factory=list[str])
     remarks: list[str] = field(default_factory=list[str])
+    secrets: list[Secret] = field(default_factory=list[Secret])
+    hindrances: list[str] = field(default_factory=list[str])
 
 
 def adopt(name: str, entry: Mapping[str, Any]) -> Adopted:
@@ -58,7 +80,7 @@ def id_of(name: str) -> str:
 
 def is_ours(entry: Mapping[str, Any]) -> bool:
     """Whether an entry is Interlock itself, which a client talks to."""
-    command = str(entry.get("command", "")).rpartition("/")[2]
+    command = re.split(r"[/\\]", str(entry.get("command", "")))[-1].removesuffix(".exe")
     given = entry.get("args")
     arguments = [str(each) for each in cast("list[Any]", given)] if isinstance(given, list) else []
     return command in ("interlock", "il") or ("interlock" in arguments and "stdio" in arguments)
@@ -74,14 +96,14 @@ def _command(adopted: Adopted, entry: Mapping[str, Any]) -> None:
 
 def _env(adopted: Adopted, entry: Mapping[str, Any]) -> Iterator[tuple[str, Json]]:
     for name, value in _texts(entry.get("env")).items():
-        yield name, _value(adopted, f"env.{name}", name, name, value)
+        yield name, _value(adopted, "env", name, name, value)
 
 
 def _headers(adopted: Adopted, entry: Mapping[str, Any]) -> None:
     headers: dict[str, Json] = {}
     for name, value in {**_texts(entry.get("headers")), **_texts(entry.get("http_headers"))}.items():
         variable = re.sub(r"[^A-Z0-9]+", "_", f"{adopted.id}_{name}".upper())
-        headers[name] = _value(adopted, f"headers.{name}", name, variable, value)
+        headers[name] = _value(adopted, "headers", name, variable, value)
     for name, variable in _texts(entry.get("env_http_headers")).items():
         headers[name] = f"${{env:{variable}}}"
     if isinstance(variable := entry.get("bearer_token_env_var"), str):
@@ -95,15 +117,16 @@ def _texts(value: object) -> dict[str, str]:
     return {name: str(each) for name, each in members.items() if isinstance(each, str | int | float)}
 
 
-def _value(adopted: Adopted, place: str, name: str, variable: str, value: str) -> str:
+def _value(adopted: Adopted, section: str, name: str, variable: str, value: str) -> str:
     """A value with the variables of the client as references; a secret becomes one."""
-    referring = _VARIABLE.sub(lambda found: _reference(adopted, place, found), value)
+    referring = _VARIABLE.sub(lambda found: _reference(adopted, f"{section}.{name}", found), value)
     if not looks_secret(name, referring):
         return referring
     adopted.variables.append(variable)
-    adopted.remarks.append(f"{place} holds a secret, which was not imported: set {variable} for the gateway")
-    scheme = _SCHEME.match(referring)
-    return f"{scheme[0] if scheme else ''}${{env:{variable}}}"
+    found = _SCHEME.match(referring)
+    scheme = found[0] if found else ""
+    adopted.secrets.append(Secret(section, name, variable, scheme, referring.removeprefix(scheme)))
+    return f"{scheme}${{env:{variable}}}"
 
 
 def _reference(adopted: Adopted, place: str, found: re.Match[str]) -> str:
@@ -126,10 +149,11 @@ def _rest(adopted: Adopted, entry: Mapping[str, Any], url: str | None) -> None:
         adopted.definition["call_timeout"] = f"{max(1, int(seconds))}s"
     kind = entry.get("type", entry.get("transport"))
     if kind == "sse" or (url is not None and kind is None and "httpUrl" not in entry and url.endswith("/sse")):
-        adopted.remarks.append("it is reached over SSE by the client; Interlock speaks streamable HTTP")
+        adopted.hindrances.append(SSE)
     for key in ("url", "args", "command", "cwd"):
         if "$" in str(adopted.definition.get(key, "")) and _VARIABLE.search(str(adopted.definition[key])):
-            adopted.remarks.append(f"{key} names a variable, and Interlock fills in variables in env and headers only")
+            adopted.hindrances.append(f"{key} names a variable; Interlock fills in variables in env and headers only")
+    adopted.remarks += adopted.hindrances
     if unknown := sorted(set(entry) - _TAKEN_OVER - _WITHOUT_MEANING):
         adopted.remarks.append(f"not taken over: {', '.join(unknown)}")
 

@@ -1,36 +1,100 @@
-"""Where the known MCP clients keep their servers, and what they write there, as data.
+"""Where the known MCP clients keep their servers, and how they write them, as data.
 
-Each client has its own file, its own key and its own words for the same things. What differs is in the tables below;
-reading is the same for all. This module refuses to write into a file of a client.
+Each client has its own file, its own key and its own words for the same things. What differs is in the table below;
+everything else is the same for all. This module refuses to read a file or to look at the machine: where the home is,
+which system this is and which variables there are is handed in.
 """
 
-import json
-import re
-import sys
-import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, cast
+from typing import Literal
 
-from interlock.cli.inputs import bad
+from interlock.core.model import Json
 
-_KEYS = ("mcpServers", "servers", "mcp_servers", "context_servers")
-"""Under which key a file has its servers; the first that is there counts."""
-_MAX_FILE = 16 * 1024 * 1024
-_TOKEN = re.compile(r'"(?:\\.|[^"\\])*"|//[^\n]*|/\*.*?\*/', re.DOTALL)
-_TRAILING = re.compile(r'("(?:\\.|[^"\\])*")|,(?=\s*[}\]])')
+System = Literal["linux", "darwin", "win32"]
+Keys = tuple[str, ...]
+"""Where servers stand inside a file; `*` is any name."""
+ANY = "*"
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What the places of files depend on."""
+
+    home: Path
+    here: Path
+    environ: Mapping[str, str]
+    system: System
+
+    def base(self, name: str) -> Path:
+        """The folder that a place of the table begins with."""
+        variable, below = _BASES[name]
+        named = self.environ.get(variable) if variable else None
+        return Path(named) if named else self.home / below
+
+
+_BASES: dict[str, tuple[str | None, str]] = {
+    "home": (None, ""),
+    "config": ("XDG_CONFIG_HOME", ".config"),
+    "support": (None, "Library/Application Support"),
+    "appdata": ("APPDATA", "AppData/Roaming"),
+    "codex": ("CODEX_HOME", ".codex"),
+}
+"""The folders that places begin with: the variable that moves one, and where it is below the home otherwise."""
+
+
+@dataclass(frozen=True, slots=True)
+class Timeout:
+    """The setting by which a client waits longer for an answer."""
+
+    key: str
+    per_second: int
+
+
+MILLISECONDS = Timeout("timeout", 1000)
 
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """A client: the files of a project, below the working directory, and those of the user, below the home folder."""
+    """A client. Its files are named as folder and rest: of the user for each system, of a project below its folder."""
 
     name: str
-    project: tuple[str, ...] = ()
-    user: tuple[str, ...] = ()
-    user_mac: tuple[str, ...] = ()
-    """The user's files where they are elsewhere on macOS."""
+    title: str
+    user: Mapping[System, tuple[str, str]]
+    project: str | None = None
+    toml: bool = False
+    keys: tuple[Keys, ...] = (("mcpServers",),)
+    """Where its servers stand. Interlock is written at the first."""
+    stdio: Mapping[str, Json] = field(default_factory=dict[str, Json])
+    """What an entry says beside the command."""
+    url: str | None = "url"
+    """Under which key an entry has its address; None when the client only starts servers."""
+    sse: str | None = None
+    """Under which key it has the address of a server that speaks SSE only, if that is another one."""
+    http: Mapping[str, Json] = field(default_factory=dict[str, Json])
+    """What an entry says beside the address."""
+    timeout: Timeout | None = None
+
+    def user_file(self, around: Surroundings) -> Path:
+        folder, rest = self.user[around.system]
+        return around.base(folder) / rest
+
+    def project_file(self, around: Surroundings) -> Path | None:
+        return around.here / self.project if self.project else None
+
+
+def _everywhere(folder: str, rest: str) -> Mapping[System, tuple[str, str]]:
+    return {"linux": (folder, rest), "darwin": (folder, rest), "win32": (folder, rest)}
+
+
+def _application(rest: str) -> Mapping[System, tuple[str, str]]:
+    """Where an application keeps its files by the custom of each system."""
+    return {"linux": ("config", rest), "darwin": ("support", rest), "win32": ("appdata", rest)}
+
+
+def _below_config(rest: str, windows: str) -> Mapping[System, tuple[str, str]]:
+    return {"linux": ("config", rest), "darwin": ("config", rest), "win32": ("appdata", windows)}
 
 
 CLIENTS: dict[str, Client] = {
@@ -38,74 +102,73 @@ CLIENTS: dict[str, Client] = {
     for each in (
         Client(
             "claude-desktop",
-            user=(".config/Claude/claude_desktop_config.json",),
-            user_mac=("Library/Application Support/Claude/claude_desktop_config.json",),
+            "Claude Desktop",
+            _application("Claude/claude_desktop_config.json"),
+            url=None,
         ),
-        Client("claude-code", (".mcp.json",), (".claude.json",)),
-        Client("cursor", (".cursor/mcp.json",), (".cursor/mcp.json",)),
+        Client(
+            "claude-code",
+            "Claude Code",
+            _everywhere("home", ".claude.json"),
+            ".mcp.json",
+            keys=(("mcpServers",), ("projects", ANY, "mcpServers")),
+            stdio={"type": "stdio"},
+            http={"type": "http"},
+            timeout=MILLISECONDS,
+        ),
+        Client("cursor", "Cursor", _everywhere("home", ".cursor/mcp.json"), ".cursor/mcp.json"),
         Client(
             "vscode",
-            (".vscode/mcp.json",),
-            (".config/Code/User/mcp.json",),
-            ("Library/Application Support/Code/User/mcp.json",),
+            "VS Code",
+            _application("Code/User/mcp.json"),
+            ".vscode/mcp.json",
+            keys=(("servers",),),
+            stdio={"type": "stdio"},
+            http={"type": "http"},
         ),
-        Client("codex", (".codex/config.toml",), (".codex/config.toml",)),
-        Client("gemini", (".gemini/settings.json",), (".gemini/settings.json",)),
+        Client(
+            "codex",
+            "Codex",
+            _everywhere("codex", "config.toml"),
+            ".codex/config.toml",
+            toml=True,
+            keys=(("mcp_servers",),),
+            timeout=Timeout("tool_timeout_sec", 1),
+        ),
+        Client(
+            "gemini",
+            "Gemini CLI",
+            _everywhere("home", ".gemini/settings.json"),
+            ".gemini/settings.json",
+            url="httpUrl",
+            sse="url",
+            timeout=MILLISECONDS,
+        ),
+        Client(
+            "zed",
+            "Zed",
+            _below_config("zed/settings.json", "Zed/settings.json"),
+            ".zed/settings.json",
+            keys=(("context_servers",),),
+        ),
+        Client(
+            "windsurf",
+            "Windsurf",
+            _everywhere("home", ".codeium/windsurf/mcp_config.json"),
+            url="serverUrl",
+        ),
+        Client(
+            "devin",
+            "Devin Desktop",
+            _below_config("devin/mcp_config.json", "devin/mcp_config.json"),
+            ".devin/mcp_config.json",
+            http={"transport": "http"},
+        ),
     )
 }
 
 
-def files_of(client: Client, home: Path, here: Path) -> list[Path]:
-    """The files of a client that are there, those of the project first."""
-    user = client.user_mac if client.user_mac and sys.platform == "darwin" else client.user
-    places = [*(here / each for each in client.project), *(home / each for each in user)]
-    return [place for place in dict.fromkeys(places) if place.is_file()]
-
-
-def servers_in(file: Path, here: Path) -> dict[str, dict[str, Any]]:
-    """The servers that a client's file names, as they stand there."""
-    content = _read(file)
-    found = _members(content)
-    # Claude Code keeps the servers of a folder under its path.
-    project = _object(_object(content.get("projects")).get(str(here)))
-    found |= _members(project)
-    found |= _members(_object(content.get("mcp")))
-    if not found:
-        raise bad(f"{file}: names no server", f"Servers are looked for under {', '.join(_KEYS)}.")
-    return found
-
-
-def _members(content: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    named = next((_object(content[key]) for key in _KEYS if key in content), _object(None))
-    return {name: _object(entry) for name, entry in named.items()}
-
-
-def _object(value: object) -> dict[str, Any]:
-    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
-
-
-def _read(file: Path) -> dict[str, Any]:
-    try:
-        if file.stat().st_size > _MAX_FILE:
-            raise bad(f"{file}: is too large for a file of settings", "Give the file that names the servers.")
-        text = file.read_text(encoding="utf-8-sig")
-        value = tomllib.loads(text) if file.suffix == ".toml" else json.loads(without_comments(text))
-    except OSError as failed:
-        raise bad(f"{file}: cannot be read: {failed.strerror}", "Check the path.") from None
-    except (ValueError, RecursionError) as broken:
-        # The place is told, not the line: a file of a client may hold secrets.
-        where = f" at line {broken.lineno}" if isinstance(broken, json.JSONDecodeError) else ""
-        kind = "TOML" if file.suffix == ".toml" else "JSON"
-        raise bad(f"{file}: is no {kind}{where}", "Mend it, or let the client write it anew.") from None
-    if not isinstance(value, dict):
-        raise bad(f"{file}: holds no settings", "Give the file that names the servers.")
-    return cast("dict[str, Any]", value)
-
-
-def without_comments(text: str) -> str:
-    """JSON with comments and trailing commas, as some clients write it, as plain JSON. Lines stay where they are."""
-
-    def plain(found: re.Match[str]) -> str:
-        return found[0] if found[0].startswith('"') else "\n" * found[0].count("\n")
-
-    return _TRAILING.sub(lambda found: found[1] or "", _TOKEN.sub(plain, text))
+def files_of(client: Client, around: Surroundings) -> list[Path]:
+    """The files of a client that are there, that of the project first."""
+    places = (client.project_file(around), client.user_file(around))
+    return [place for place in dict.fromkeys(places) if place is not None and place.is_file()]

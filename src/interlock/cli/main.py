@@ -28,6 +28,7 @@ class Noun:
 
 
 NOUNS = (
+    Noun("init", "Take over the servers of the MCP clients here, and connect the clients", "interlock.cli.init"),
     Noun("serve", "Run the gateway that agents connect to", "interlock.cli.serve"),
     Noun("stdio", "Connect one MCP client over stdin and stdout", "interlock.cli.stdio"),
     Noun("open", "Open the dashboard in a browser", "interlock.cli.open"),
@@ -41,6 +42,7 @@ NOUNS = (
     Noun("run-tool", "Run one tool through the gate, or see what the gate says (--dry-run)", "interlock.cli.run_tool"),
     Noun("tool", "List, classify, review and trust tools", "interlock.cli.tool"),
     Noun("server", "Add, import, switch and watch the servers, and see their logs", "interlock.cli.server"),
+    Noun("client", "Point MCP clients at Interlock, and take that back", "interlock.cli.client"),
     Noun("activity", "See what happened: list, follow, count, export", "interlock.cli.activity"),
     Noun("rule", "Test, explain, lint and replay route rules", "interlock.cli.rule"),
     Noun("token", "Make, list and revoke credentials", "interlock.cli.token"),

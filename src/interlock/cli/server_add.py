@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from interlock import errors
-from interlock.cli.adopt import Adopted, adopt, is_ours
-from interlock.cli.clients import CLIENTS, files_of, servers_in
+from interlock.cli.adopt import Adopted, Secret, adopt, is_ours
+from interlock.cli.client_file import servers_in, surroundings
+from interlock.cli.clients import CLIENTS, files_of
 from interlock.cli.command import Options, Values, Verb, add_json
 from interlock.cli.gateway import Api, through_gateway
 from interlock.cli.inputs import bad, load_config
@@ -133,13 +134,13 @@ def _import(values: Values) -> Exit:
 
 
 def _adopted(values: Values) -> list[Adopted]:
-    here = Path.cwd()
-    files = [Path(values.file)] if values.file else files_of(CLIENTS[values.client], Path.home(), here)
+    around = surroundings()
+    files = [Path(values.file)] if values.file else files_of(CLIENTS[values.client], around)
     if not files:
         raise bad(f"no file of {values.client} was found", "Give the file: `interlock server import FILE`.")
     found: dict[str, Adopted] = {}
     for file in files:
-        for name, entry in servers_in(file, here).items():
+        for name, entry in servers_in(file, around.here).items():
             if is_ours(entry):
                 note(f"'{name}' is Interlock itself and was left out.")
                 continue
@@ -181,8 +182,12 @@ def _report(adopted: Adopted, done: str, problem: str = "") -> dict[str, Any]:
         "definition": adopted.definition if not places else None,
         "variables": list(dict.fromkeys(adopted.variables)),
         "missing": [each for each in dict.fromkeys(adopted.variables) if each not in os.environ],
-        "remarks": adopted.remarks,
+        "remarks": [*map(_not_imported, adopted.secrets), *adopted.remarks],
     }
+
+
+def _not_imported(secret: Secret) -> str:
+    return f"{secret.place} holds a secret, which was not imported: set {secret.variable} for the gateway"
 
 
 def _print(report: Sequence[Mapping[str, Any]], *, as_json: bool) -> Exit:

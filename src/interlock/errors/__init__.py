@@ -8,6 +8,7 @@ This package refuses to know who is asking: which words an agent may see is deci
 """
 
 from interlock.errors.calls import *  # noqa: F403 - the names are the list
+from interlock.errors.clients import *  # noqa: F403
 from interlock.errors.codes import *  # noqa: F403
 from interlock.errors.raised import *  # noqa: F403
 from interlock.errors.reason import *  # noqa: F403

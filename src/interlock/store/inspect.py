@@ -10,8 +10,8 @@ from pathlib import Path
 
 from interlock.store import queries
 from interlock.store.chain import Break, first_break
-from interlock.store.protocol import StoreUnavailable
-from interlock.store.rows import entry_of
+from interlock.store.protocol import KeptServer, StoreUnavailable
+from interlock.store.rows import entry_of, server_of
 from interlock.store.sqlite import PATIENCE, READER_PRAGMAS, connect
 
 
@@ -38,3 +38,15 @@ def look(path: Path, most: int) -> Looked:
     whole = len(entries) <= most
     broken = first_break(entries) if whole else first_break(entries[1:], entries[0])
     return Looked(min(len(entries), most), entries[-1].at if entries else None, broken)
+
+
+def kept_servers(path: Path) -> dict[str, KeptServer]:
+    """The servers that are kept beside the configuration file; raises StoreUnavailable."""
+    if not path.exists():
+        return {}
+    try:
+        with closing(connect(path, PATIENCE, READER_PRAGMAS)) as connection:
+            rows = connection.execute(queries.KEPT_SERVERS).fetchall()
+    except (OSError, sqlite3.Error) as failed:
+        raise StoreUnavailable(str(failed)) from None
+    return {server: server_of(*kept) for server, *kept in rows}

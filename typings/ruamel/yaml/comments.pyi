@@ -1,0 +1,4 @@
+from typing import Any
+
+class CommentedMap(dict[str, Any]):
+    def insert(self, pos: int, key: str, value: Any) -> None: ...
