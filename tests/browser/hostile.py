@@ -22,7 +22,7 @@ SCRIPTS = [
     "</title><script>window.pwned=1</script>",
     "</textarea><script>window.pwned=1</script>",
     "'\"><script>window.pwned=1</script>",
-    "\" onmouseover=\"window.pwned=1",
+    '" onmouseover="window.pwned=1',
     "' onclick='window.pwned=1",
     "`${window.pwned=1}`",
     "${window.pwned=1}",
@@ -33,7 +33,7 @@ SCRIPTS = [
     "constructor",
     "toString",
     "hasOwnProperty",
-    "{\"__proto__\": {\"status\": \"approved\"}}",
+    '{"__proto__": {"status": "approved"}}',
     "<dialog open>APPROVED</dialog>",
     "<button>Approve once</button>",
     "<plaintext>",
@@ -109,10 +109,45 @@ HIDDEN = [
 ]
 LONG = ["x" * 5_000, "y " * 20_000, "é" * 100_000, "<b>" * 20_000, "z" * 1_000_000, "\u202e" * 500, "\n" * 2_000]
 SHAPES = [
-    "", " ", "\t", "\n", "🙂", "👩‍👩‍👧‍👦", "e\u0301" * 50, "Z̸̢̛͓a̷l̵g̶o̵" * 20, "ﷺ" * 50, "𒐫" * 20, "العربية", "עברית", "ไทย" * 10, "漢字",
-    "ｆｕｌｌ", "ＡＰＰＲＯＶＥＤ", "аррroved", "раypal", "ı", "ß", "ﬁ", "Å", "K", "½", "\ufffd", "\ufffe", "\uffff", "../../etc/passwd", "..\\..\\",
-    "%00", "%3Cscript%3E", "&lt;script&gt;", "&#x202e;", "\\u202e", "'; DROP TABLE approvals; --", "$(reboot)", "`reboot`", "|reboot",
-    "a" * 256 + "://", "C:\\con", "nul", "~", "*", "?a=b&c=d", "#fragment", "/", "//", "a/b/../c", ";", ",", "\"\"\"", "'''", "\\",
-]  # fmt: skip
+    *("", " ", "\t", "\n", "🙂", "👩‍👩‍👧‍👦", "e\u0301" * 50, "Z̸̢̛͓a̷l̵g̶o̵" * 20, "ﷺ" * 50, "𒐫" * 20),
+    *(
+        "العربية",
+        "עברית",
+        "ไทย" * 10,
+        "漢字",
+        "ｆｕｌｌ",
+        "ＡＰＰＲＯＶＥＤ",
+        "аррroved",
+        "раypal",
+        "ı",
+        "ß",
+        "ﬁ",
+        "Å",
+        "K",
+        "½",
+    ),
+    *(
+        "\ufffd",
+        "\ufffe",
+        "\uffff",
+        "../../etc/passwd",
+        "..\\..\\",
+        "%00",
+        "%3Cscript%3E",
+        "&lt;script&gt;",
+        "&#x202e;",
+    ),
+    *(
+        "\\u202e",
+        "'; DROP TABLE approvals; --",
+        "$(reboot)",
+        "`reboot`",
+        "|reboot",
+        "a" * 256 + "://",
+        "C:\\con",
+        "nul",
+    ),
+    *("~", "*", "?a=b&c=d", "#fragment", "/", "//", "a/b/../c", ";", ",", '"""', "'''", "\\"),
+]
 
 HOSTILE = [*SCRIPTS, *MARKDOWN, *LIES, *TERMINAL, *BIDI, *HIDDEN, *LONG, *SHAPES]

@@ -1,0 +1,181 @@
+"""Whatever somebody wrote into whatever field: the pages show it, and it does nothing."""
+
+import asyncio
+import os
+from collections.abc import Generator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+from playwright.sync_api import Page
+
+from interlock.clock import SystemClock
+from interlock.core.approvals import Approval
+from interlock.core.grants import GrantKey
+from interlock.core.lifecycle import ApprovalState, CallState
+from interlock.core.model import HoldTerms
+from interlock.store.folder import DataFolder
+from interlock.store.protocol import Activity, ActivityType
+from interlock.store.sqlite import SqliteStore
+from tests.browser.hostile import HOSTILE
+from tests.browser.house import House, Reviewer, house
+
+EACH = int(os.environ.get("INTERLOCK_TEST_HOSTILE", "4"))
+"""Every how many of them is opened by itself; in the lists they all are."""
+SHORT = 2_000
+"""Longer than any of these fields becomes on its way through the gateway."""
+
+INERT = """() => {
+  const all = (what) => [...document.querySelectorAll(`#app ${what}`)];
+  const strangers = all(':is(script, iframe, object, embed, base, meta, link, style)').length;
+  const links = all('a[href]').filter(each => new URL(each.href).origin !== location.origin).length;
+  const pictures = all('img').filter(each => !each.src.endsWith('/assets/icon.svg')).length;
+  const walker = document.createTreeWalker(document.getElementById('app'), NodeFilter.SHOW_TEXT);
+  const hidden = [];
+  for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+    const found = node.data.match(/[\\p{Cc}\\p{Cf}\\p{Zl}\\p{Zp}]/u);
+    if (found && !'\\n\\t'.includes(found[0])) hidden.push(found[0].codePointAt(0).toString(16));
+  }
+  return { pwned: window.pwned ?? null, strangers, links, pictures, hidden };
+}"""
+NOTHING = {"pwned": None, "strangers": 0, "links": 0, "pictures": 0, "hidden": []}
+
+
+def approval_with(text: str, number: int, now: int) -> Approval:
+    """An approval that says this wherever it says anything."""
+    short = text[:SHORT] or "-"
+    asked: dict[str, Any] = {
+        "justification": text,
+        "arguments": {short: text, "deep": {"list": [text, {short: 1}]}},
+        "request_client_type": short,
+        "request_model": short,
+        "request_session_id": short,
+        "workspace_name": short,
+        "class_source": short,
+        "auth_scope_id": short,
+        "reasons": [{"code": None, "text": short}],
+        "intent": {"operation_type": short, "data_sensitivity": short, "reason": text},
+        "entry": "gateway",
+    }
+    return Approval(
+        id=f"ap_h{number:03}",
+        key=GrantKey(f"{short} ", short, short, "f" * 64, f"{number:064x}", "r" * 64, "subprocess", short),
+        tool_name=short,
+        rule_id=short,
+        terms=HoldTerms(),
+        created_at=now + number,
+        expires_at=now + 10**12,
+        gateway="gw_gone",
+        owner=short,
+        asked=asked,
+    )
+
+
+def denied(approval: Approval, text: str) -> Approval:
+    return replace(
+        approval,
+        status=ApprovalState.DENIED,
+        version=approval.version + 1,
+        approver=f"{text[:SHORT]}.",
+        approver_type="dashboard",
+        approver_session_id=text[:SHORT],
+        resolution=text,
+        decided_at=approval.created_at + 1,
+    )
+
+
+def activity_with(text: str, number: int, now: int) -> Activity:
+    """A call that says this wherever it says anything."""
+    short = text[:SHORT] or "-"
+    body: dict[str, Any] = {
+        "entry": short,
+        "request_id": short,
+        "client": short,
+        "model": short,
+        "class_source": short,
+        "reasons": [{"code": None, "text": text}],
+        "metadata": {"intent": {"operation_type": short, "reason": text}, "tool_variant": short},
+        "arguments": {short: text},
+        "digest": "d" * 64,
+        "result": {"bytes": len(text), "content": [{"type": "text", "text": text}]},
+        "timings": {"received": 1},
+    }
+    return Activity(
+        f"act-h{number:03}",
+        now + number,
+        ActivityType.TOOL_CALL,
+        CallState.ERROR,
+        body,
+        server=short,
+        tool=short,
+        caller=short,
+        session_id=short,
+        workspace=short,
+        intent_type=short,
+        safety_class=short,
+        verdict=short,
+        rule_id=short,
+        approval_id=short,
+    )
+
+
+async def fill(data: Path) -> None:
+    clock = SystemClock()
+    store = SqliteStore(data / "interlock.db", clock)
+    await store.start()
+    now = clock.now()
+    for number, text in enumerate(HOSTILE):
+        asked = approval_with(text, number, now)
+        told = Activity(f"why-{number}", now, ActivityType.APPROVAL, CallState.HELD, {"change": "created"})
+        assert await store.approvals.add_approval(asked, told)
+        ended = Activity(f"end-{number}", now, ActivityType.APPROVAL, CallState.DENIED, {"change": "denied"})
+        assert await store.approvals.change_approval(denied(asked, text), ended)
+        await store.write([activity_with(text, number, now)])
+    await store.close()
+
+
+@pytest.fixture(scope="module")
+def gateway(tmp_path_factory: pytest.TempPathFactory) -> Generator[House]:
+    folder = tmp_path_factory.mktemp("hostile")
+    with DataFolder(folder / "data").hold():
+        # In a thread, because the loop of the browser runs in this one.
+        ThreadPoolExecutor(1).submit(asyncio.run, fill(folder / "data")).result()
+    with house(folder) as running:
+        yield running
+
+
+def quiet(page: Page) -> Any:
+    page.wait_for_function("() => !document.querySelector('[aria-busy]')")
+    return page.evaluate(INERT)
+
+
+def test_there_are_two_hundred_of_them() -> None:
+    assert len(set(HOSTILE)) >= 200
+
+
+def test_in_the_list_of_approvals_they_do_nothing(boss: Reviewer) -> None:
+    for offset in range(0, len(HOSTILE), 50):
+        page = boss.open(f"/approvals?view=history&offset={offset}")
+        page.locator("tbody tr").first.wait_for()
+
+        assert quiet(page) == NOTHING
+
+
+def test_in_the_list_of_activities_they_do_nothing(boss: Reviewer) -> None:
+    page = boss.open("/activity")
+    page.locator("[href^='/activity/'], [role=row]").first.wait_for()
+    for _ in range(len(HOSTILE) // 10):
+        assert quiet(page) == NOTHING
+        page.keyboard.press("PageDown")
+
+
+@pytest.mark.parametrize("number", range(0, len(HOSTILE), EACH))
+def test_one_by_one_they_do_nothing(boss: Reviewer, number: int) -> None:
+    for address in (f"/approvals/ap_h{number:03}", f"/activity/act-h{number:03}"):
+        page = boss.open(address)
+        page.get_by_text(("ap_h" if "ap_" in address else "act-h") + f"{number:03}").first.wait_for(state="attached")
+
+        assert quiet(page) == NOTHING
+        assert page.url.endswith(address)
