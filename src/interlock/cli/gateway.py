@@ -25,7 +25,7 @@ from interlock.cli.inputs import bad, load_config
 from interlock.cli.render import counted, note
 from interlock.core.model import Json
 from interlock.errors import Code, Exit, InterlockError, Reason
-from interlock.receive.reach import Ask, OwnReach, Reach, RemoteReach, Response, Unreachable
+from interlock.receive.reach import Ask, NotSent, OwnReach, Reach, RemoteReach, Response, Unreachable
 from interlock.store.folder import LOCK, DataFolder, FolderBusy, Hold
 
 TOKEN = "INTERLOCK_TOKEN"  # noqa: S105 - the name of the variable, not a token
@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 PATIENCE = 30.0
 """How many seconds a verb waits for another one that works in the folder."""
 _PAUSE = 0.05
+_ATTEMPTS = 10
+"""How often a verb comes to a door that has just been closed, before it says so."""
 SERVER_SECONDS = 60.0
 """How many seconds the servers of a gateway that was started for one verb may take."""
 API = "/api/v1"
@@ -181,12 +183,27 @@ def bind(host: str, port: int) -> socket.socket:
 # REST -----------------------------------------------------------------------------------------------------------
 
 
+class Vanished(InterlockError):
+    """Whoever had announced itself was gone before anything was asked of it, so asking anew loses nothing."""
+
+
 class Api:
     """The REST face, asked as the operator."""
 
     def __init__(self, reach: Reach, credential: str) -> None:
         self._reach = reach
         self._credential = credential
+        self._was_heard = False
+
+    @contextlib.asynccontextmanager
+    async def _asking(self, ask: Ask) -> AsyncGenerator[Response]:
+        try:
+            async with self._reach.ask(ask) as response:
+                self._was_heard = True
+                yield response
+        except Unreachable as gone:
+            kind = Vanished if isinstance(gone, NotSent) and not self._was_heard else InterlockError
+            raise kind(errors.GATEWAY_GONE(problem=gone)) from None
 
     async def get(self, *path: str, **query: str | int | None) -> Any:
         """What is at a path; each part is one segment, whatever is in it."""
@@ -202,13 +219,10 @@ class Api:
         headers = {"authorization": f"Bearer {self._credential}"}
         if last_event is not None:
             headers["last-event-id"] = str(last_event)
-        try:
-            async with self._reach.ask(Ask("GET", f"{'/'.join((API, *path))}?{urlencode(given)}", headers)) as response:
-                if response.status >= 400:
-                    raise InterlockError(reason_of(_object(await response.whole())))
-                yield response
-        except Unreachable as gone:
-            raise InterlockError(errors.GATEWAY_GONE(problem=gone)) from None
+        async with self._asking(Ask("GET", f"{'/'.join((API, *path))}?{urlencode(given)}", headers)) as response:
+            if response.status >= 400:
+                raise InterlockError(reason_of(_object(await response.whole())))
+            yield response
 
     async def post(self, *path: str, body: Mapping[str, Json]) -> Any:
         return await self._ask("POST", path, body=body)
@@ -227,11 +241,8 @@ class Api:
         if body is not None:
             content = json.dumps(body, ensure_ascii=False).encode("utf-8")
             headers["content-type"] = "application/json"
-        try:
-            async with self._reach.ask(Ask(method, target, headers, content)) as response:
-                answer = await response.whole()
-        except Unreachable as gone:
-            raise InterlockError(errors.GATEWAY_GONE(problem=gone)) from None
+        async with self._asking(Ask(method, target, headers, content)) as response:
+            answer = await response.whole()
         said = _object(answer)
         if response.status >= 400 or response.headers.get("content-type", "") == "application/problem+json":
             raise InterlockError(reason_of(said))
@@ -266,6 +277,15 @@ def through_gateway(values: Values, work: Work, *, servers: bool = False, listen
 
 
 async def _through_gateway(values: Values, work: Work, *, servers: bool, listen: bool) -> Exit:
+    for _ in range(_ATTEMPTS):
+        # Another verb may have opened its door for a moment and closed it before we came to it.
+        with contextlib.suppress(Vanished):
+            return await _once(values, work, servers=servers, listen=listen)
+        await asyncio.sleep(_PAUSE)
+    return await _once(values, work, servers=servers, listen=listen)
+
+
+async def _once(values: Values, work: Work, *, servers: bool, listen: bool) -> Exit:
     outcome: Exit | InterlockError = Exit.INTERNAL
     async with reaching(values, servers=servers, listen=listen) as reach:
         try:
