@@ -27,8 +27,9 @@ const isLive = (grant) => Date.parse(grant.expires_at) > now.value;
 export function Grants({ items, again, caller }) {
   const [asked, setAsked] = useState(null);
   const live = items.filter(isLive);
+  if (!live.length && caller) return html`<p class="dull">It has none: each call that needs an approval waits for one.</p>`;
   if (!live.length) {
-    return html`<${Empty} title=${caller ? "It has no grant." : "No grant is alive."} command="interlock approval approve ID --scope identical --for 15m">A grant comes from an approval that was given for more than one call:<//>`;
+    return html`<${Empty} title="No grant is alive." command="interlock approval approve ID --scope identical --for 15m">A grant comes from an approval that was given for more than one call:<//>`;
   }
   return html`${mayRevoke() && live.length > 1 && html`<div class="buttons above"><button type="button" class="bad" disabled=${stale.value} onClick=${() => setAsked(live)}>Revoke all ${live.length}</button></div>`}
     <${Table} label="Live grants" columns=${columns(caller)}>${live.map((each) => html`<${Row} key=${each.id} grant=${each} caller=${caller} onRevoke=${() => setAsked([each])} />`)}<//>

@@ -52,7 +52,7 @@ export function Ask({ title, verb, act, onClose, children }) {
 export const Mark = ({ tone, sign, children }) => html`<span class=${`badge tone-${tone}`}><${Sign} name=${sign} />${children}</span>`;
 
 /** A table that is wider than a small screen: it scrolls by itself, by keys too. */
-export const Table = ({ label, columns, children }) => html`<div class="table-box" role="region" tabindex="0" aria-label=${label}>
+export const Table = ({ label, columns, class: more = "", children }) => html`<div class=${`table-box ${more}`} role="region" tabindex="0" aria-label=${label}>
   <table class="list"><thead><tr>${columns.map((each) => html`<th scope="col">${each || html`<span class="unseen">What can be done</span>`}</th>`)}</tr></thead><tbody>${children}</tbody></table>
 </div>`;
 

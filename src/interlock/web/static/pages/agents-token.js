@@ -97,7 +97,7 @@ const MARKS = { live: ["good", "check", "Live"], revoked: ["dull", "minus", "Rev
 export function Tokens({ items, again }) {
   const [asked, setAsked] = useState(null);
   if (!items.length) return html`<${Empty} title="It has no token." />`;
-  const columns = ["Token", "State", "Roles", "Limits", "Made", "Until", ""];
+  const columns = ["Token", "State", "Roles", "Limits", "Made", "Valid until", ""];
   return html`<${Table} label="Tokens" columns=${columns}>${items.map((each) => html`<${TokenRow} key=${each.id} token=${each} onRevoke=${() => setAsked(each)} />`)}<//>
     ${asked && html`<${Revoke} token=${asked} again=${again} onClose=${() => setAsked(null)} />`}`;
 }
@@ -111,7 +111,7 @@ function TokenRow({ token, onRevoke }) {
     <td>${token.roles.join(", ")}</td>
     <td><${Limits} token=${token} /></td>
     <td><${Time} at=${token.created_at} />${token.minted_by && html` by <${Said} text=${token.minted_by} most=${64} />`}</td>
-    <td>${token.expires_at ? html`<${Time} at=${token.expires_at} />` : "it is revoked"}</td>
+    <td>${token.expires_at ? html`<${Time} at=${token.expires_at} />` : "it is revoked by hand"}</td>
     <td>${state === "live" && html`<button type="button" class="bad" disabled=${stale.value} onClick=${onRevoke} aria-label=${`Revoke the token ${token.id}`}>Revoke</button>`}</td>
   </tr>`;
 }

@@ -56,7 +56,7 @@ function Operation({ operation, schemas, wanted }) {
     summary?.scrollIntoView({ block: "start" });
   }, [wanted]);
   return html`<details id=${operation.id} class="operation" open=${open} onToggle=${(event) => event.target === event.currentTarget && setOpen(event.currentTarget.open)}>
-    <summary><span class=${`method ${operation.method.toLowerCase()}`}>${operation.method}</span> <code>${operation.path}</code> <span class="dull">${operation.says}</span></summary>
+    <summary><span class=${`method ${operation.method.toLowerCase()}`}>${operation.method}</span> <code>${operation.path}</code> <span class="dull">${operation.first}</span></summary>
     ${open && html`<${Described} operation=${operation} schemas=${schemas} />`}
   </details>`;
 }
@@ -64,8 +64,8 @@ function Operation({ operation, schemas, wanted }) {
 function Described({ operation, schemas }) {
   const { parameters, body, answers } = operation;
   return html`<div class="described">
-    <p>${operation.says} <a href=${`#${operation.id}`} aria-label=${`A link to ${operation.method} ${operation.path}`}>#${operation.id}</a></p>
-    <p class="dull">For ${operation.roles.join(", ")}.</p>
+    ${operation.rest && html`<p class="about">${operation.rest}</p>`}
+    <p><span class="dull">For ${operation.roles.join(", ")}.</span> <a href=${`#${operation.id}`}>#${operation.id}</a></p>
     ${parameters.length > 0 && html`<h3>Parameters</h3><dl class="members">${parameters.map((each) => html`<div key=${each.name}><dt><code>${each.name}</code> <span class="dull">${each.in}${each.required ? ", required" : ""}</span></dt><dd><${Schema} schema=${each.schema} schemas=${schemas} /></dd></div>`)}</dl>`}
     ${body && html`<h3>Body</h3><${Schema} schema=${body} schemas=${schemas} />`}
     <h3>Answer</h3>${answers.map((each) => html`<div key=${each.status + each.media}><p class="dull">${each.status}, ${each.media}</p><${Schema} schema=${each.schema} schemas=${schemas} /></div>`)}

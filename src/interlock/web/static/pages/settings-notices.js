@@ -9,7 +9,7 @@ import { Mark, Table } from "./agents-parts.js";
 const MOST = 50;
 const STATUSES = {
   delivered: ["good", "check", "Delivered"],
-  retrying: ["wait", "clock", "Tried again soon"],
+  retrying: ["wait", "clock", "To be tried again"],
   failed: ["bad", "cross", "Given up"],
 };
 
@@ -24,7 +24,7 @@ function Shown({ found }) {
   }
   return html`${found.problems.map((each) => html`<div class="trouble" key=${each.text}><p><strong><${Said} text=${each.text} most=${400} /></strong></p><p><${Said} text=${each.fix} most=${400} /></p></div>`)}
     ${!found.deliveries.length ? html`<p class="dull">Nothing was sent since the gateway started.</p>` : html`
-      <${Table} label="Deliveries" columns=${["When", "To", "What", "Attempt", "Became"]}>${found.deliveries.slice(0, MOST).map((each) => html`<${Delivery} delivery=${each} />`)}<//>
+      <${Table} class="short" label="Deliveries" columns=${["When", "To", "What", "Attempt", "Became"]}>${found.deliveries.slice(0, MOST).map((each) => html`<${Delivery} delivery=${each} />`)}<//>
       <p class="dull">The last ${Math.min(MOST, found.deliveries.length)}. Those that ended are in the record too.</p>`}`;
 }
 

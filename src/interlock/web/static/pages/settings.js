@@ -17,7 +17,7 @@ export function Settings() {
   const from = useFetched(() => get("/settings"), [turn]);
   return html`<${Page} title="Settings" about="What is in force now. The configuration file changes it; a good change is taken up by itself.">
     <${Fetched} from=${from}>${(found) => html`
-      <div class="cards">
+      <div class="cards halves">
         <${Gateway} found=${found} />
         <${Health} readiness=${found.readiness} listening=${found.listening} />
         <${Browser} />
