@@ -19,7 +19,8 @@ const CEILINGS = [["", "no limit"], ["read", "only reads"], ["write", "reads and
 const LASTS = [["1h", "1 hour"], ["12h", "12 hours"], ["7d", "7 days"], ["30d", "30 days"], ["90d", "90 days"], ["365d", "1 year"], ["", "until it is revoked"]];
 const NAME = "[a-z0-9][a-z0-9._\\-]{0,63}";
 
-const Choice = ({ label, options, ...rest }) => html`<label>${label} <select ...${rest}>${options.map(([value, word]) => html`<option value=${value}>${word}</option>`)}</select></label>`;
+/** A field to choose from. Nothing here is bound: what was filled in stays when the form is drawn again. */
+const Choice = ({ label, options, first = "", ...rest }) => html`<label>${label} <select ...${rest}>${options.map(([value, word]) => html`<option value=${value} selected=${value === first}>${word}</option>`)}</select></label>`;
 
 /** The words of a field that takes several; null, which is no limit, when it is empty. */
 const several = (text) => {
@@ -58,11 +59,11 @@ function Wish({ name, onMade, onClose }) {
     }
   };
   return html`<form onSubmit=${make} autocomplete="off">
-    <label>Whose it is: the name of a principal <input name="name" required pattern=${NAME} maxlength="64" value=${name} title="Lower-case letters, digits, dots, dashes and underscores" /></label>
-    <fieldset><legend>What it may do</legend>${ROLES.map(([role, does]) => html`<label><input type="checkbox" name="role" value=${role} checked=${role === "agent"} /> ${role}: ${does}</label>`)}</fieldset>
+    <label>Whose it is: the name of a principal <input name="name" required pattern=${NAME} maxlength="64" defaultValue=${name} title="Lower-case letters, digits, dots, dashes and underscores" /></label>
+    <fieldset><legend>What it may do</legend>${ROLES.map(([role, does]) => html`<label><input type="checkbox" name="role" value=${role} defaultChecked=${role === "agent"} /> ${role}: ${does}</label>`)}</fieldset>
     <div class="pairs">
       <${Choice} label="What the principal is" name="kind" options=${KINDS} />
-      <${Choice} label="How long it is valid" name="ttl" value="30d" options=${LASTS} />
+      <${Choice} label="How long it is valid" name="ttl" first="30d" options=${LASTS} />
     </div>
     <details><summary>Owner, workspace and limits</summary><div class="pairs">
       <label>Owner (you, if empty) <input name="owner" maxlength="64" /></label>

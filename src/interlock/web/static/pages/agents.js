@@ -12,7 +12,7 @@ import { Agent } from "./agents-one.js";
 import { Stopped, Table, useFresh } from "./agents-parts.js";
 import { MakeToken } from "./agents-token.js";
 
-const KINDS = ["agent", "human", "service"];
+const KINDS = ["agent", "human", "service", "outside"];
 
 export function Agents() {
   const name = words.value[1];
@@ -25,7 +25,7 @@ function Everybody() {
   const grants = query.value.view === "grants";
   const tabs = html`<div class="tabs" role="group" aria-label="What is listed"><button type="button" aria-pressed=${!grants} onClick=${() => go("/agents")}>Agents</button><button type="button" aria-pressed=${grants} onClick=${() => go("/agents?view=grants")}>Grants</button></div>`;
   const make = isAdmin.value && html`<button type="button" disabled=${stale.value} onClick=${() => setMaking(true)}>Make a token</button>`;
-  return html`<${Page} title="Agents and grants" about=${grants ? "What approvals became and can still be used. Whoever has a grant is not asked about again." : "Everybody who has, or had, a token here."} actions=${html`${make}${tabs}`}>
+  return html`<${Page} title="Agents and grants" about=${grants ? "What approvals became and can still be used. Whoever has a grant is not asked about again." : "Everybody who may act here, or could before."} actions=${html`${make}${tabs}`}>
     ${grants ? html`<${AllGrants} />` : html`<${Principals} />`}
     ${making && html`<${MakeToken} onClose=${() => setMaking(false)} />`}
   <//>`;
