@@ -29,6 +29,7 @@ from interlock.config.load import Config, load_text
 from interlock.config.notices import notices_of
 from interlock.config.references import resolve, values_in
 from interlock.config.roster import Roster
+from interlock.config.shown import effective
 from interlock.config.tree import AuthScope as Credentials
 from interlock.config.tree import HoldSection, Server
 from interlock.config.watch import Watch
@@ -390,7 +391,10 @@ async def _assemble(
 
 
 def shown_settings(config: Config) -> dict[str, Json]:
-    """What a reader of the REST face may know of the configuration: nothing that could hold a secret."""
+    """What a reader of the REST face may know of the configuration: nothing that holds a secret.
+
+    `effective` is every value in force and where it came from, as `interlock config show` prints it.
+    """
     settings = config.settings
     return {
         "version": __version__,
@@ -402,6 +406,8 @@ def shown_settings(config: Config) -> dict[str, Json]:
         "record": {"wait": str(settings.record.wait)},
         "servers": len(settings.servers),
         "rules": len(settings.route_rules),
+        "file": None if config.file is None else str(config.file),
+        "effective": effective(config),
     }
 
 

@@ -5,7 +5,7 @@ from contextlib import ExitStack
 from functools import cache
 
 import pytest
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, expect
 
 from tests.browser.house import House, Reviewer, Theme, house, reviewer
 
@@ -63,7 +63,7 @@ def test_a_page_is_usable_by_everybody(
     someone = known(width, theme)
     someone.complaints.clear()
     page = someone.open(ALSO.get(name, f"/{name}"))
-    page.wait_for_function("!document.querySelector('[aria-busy]')")
+    expect(page.locator("[aria-busy]")).to_have_count(0)
     someone.picture(f"{name}-{theme}-{width}")
 
     assert someone.violations() == []

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from interlock.config.load import Config
-from interlock.config.roster import Roster
+from interlock.config.roster import ADDED, SWITCHED, Roster
 from interlock.errors import Conflict, InterlockError
 from interlock.store.protocol import Activity, ActivityFilter, ActivityType
 from interlock.store.sqlite import SqliteStore
@@ -100,6 +100,17 @@ async def test_a_server_of_the_file_stays_switched_off_after_a_restart(place: Pl
 
     assert names(await place.roster()) == {"files": False, "off": True}
     assert place.applied[-1][0] == ["off"]
+
+
+async def test_what_was_changed_while_it_ran_is_said_to_stand_in_no_file(place: Place) -> None:
+    roster = await place.roster()
+    await roster.add("new", NEW, "me")
+    await roster.switch("files", False, "me")
+
+    config = roster.config
+    assert config.origin(("servers", "new", "env", "TOKEN")) == ADDED
+    assert config.origin(("servers", "new", "cwd")) == "default"
+    assert config.origin(("servers", "files", "enabled")) == SWITCHED
 
 
 async def test_switching_to_what_it_is_changes_nothing(place: Place) -> None:

@@ -34,6 +34,8 @@ _PREFIX = "INTERLOCK_"
 _ENVIRONMENT = "environment "
 _KEEP_CASE = frozenset({"env", "headers"})
 _DASHED = frozenset({("servers",), ("hold", "clients"), ("lexicon",)})
+GIVEN = "given at the start"
+"""The origin of what comes from neither file nor environment, but from whoever started the gateway."""
 _NOT_SETTINGS = frozenset({"INTERLOCK_CONFIG", "INTERLOCK_DATA_DIR", "INTERLOCK_TOKEN"})
 
 
@@ -106,7 +108,9 @@ def with_listen(config: Config, host: str | None, port: int | None) -> Config:
         changed = Listen.model_validate(given)
     except ValidationError as error:
         raise ConfigError(tuple(f"--{each['loc'][0]}: {each['msg']}" for each in error.errors())) from None
-    return replace(config, settings=config.settings.model_copy(update={"listen": changed}))
+    told = {("listen", name): GIVEN for name, value in given.items() if value != getattr(listen, name)}
+    settings = config.settings.model_copy(update={"listen": changed})
+    return replace(config, settings=settings, origins={**config.origins, **told})
 
 
 def load(explicit: str | None = None, environ: Mapping[str, str] | None = None) -> Config:
@@ -129,7 +133,7 @@ def _checked(document: Document, file: FilePath | None, environment: Mapping[str
             (f"{document.values[()]}: the file must be a mapping of settings, such as 'posture: guarded'",)
         )
     tree = cast("dict[str, Any]", value)
-    origins: dict[Path, str] = {path: str(document.values[path]) for path in _leaves((), tree)}
+    origins: dict[Path, str] = {path: str(document.values[path]) for path in stated((), tree)}
     problems = list(_apply_environment(tree, environment, origins))
     try:
         settings = Settings.model_validate(tree)
@@ -143,14 +147,14 @@ def _checked(document: Document, file: FilePath | None, environment: Mapping[str
     return Config(settings, file, origins)
 
 
-def _leaves(path: Path, value: object) -> Iterator[Path]:
-    """The paths of the values that the file really states; a mapping or list is stated by what is in it."""
+def stated(path: Path, value: object) -> Iterator[Path]:
+    """The paths of the values that a definition really states; a mapping or list is stated by what is in it."""
     if isinstance(value, dict) and value:
         for key, each in cast("dict[str, Any]", value).items():
-            yield from _leaves((*path, key), each)
+            yield from stated((*path, key), each)
     elif isinstance(value, list) and value:
         for at, each in enumerate(cast("list[Any]", value)):
-            yield from _leaves((*path, at), each)
+            yield from stated((*path, at), each)
     elif path:
         yield path
 
@@ -201,8 +205,8 @@ def _apply_environment(tree: dict[str, Any], environ: Mapping[str, str], origins
         if _put(tree, path, parsed.value):
             for stale in [each for each in origins if each[: len(path)] == path]:
                 del origins[stale]
-            stated = list(_leaves(path, parsed.value)) or [path]
-            origins.update(dict.fromkeys(stated, f"{_ENVIRONMENT}{name}"))
+            paths = list(stated(path, parsed.value)) or [path]
+            origins.update(dict.fromkeys(paths, f"{_ENVIRONMENT}{name}"))
         else:
             yield Problem(name, "goes below a setting that is no mapping")
 

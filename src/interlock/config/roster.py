@@ -18,7 +18,8 @@ from pydantic import ValidationError
 from interlock import errors
 from interlock.clock import Clock
 from interlock.config.check import check, did_you_mean
-from interlock.config.load import Config
+from interlock.config.load import Config, stated
+from interlock.config.paths import Path
 from interlock.config.plain_secrets import plain_secrets
 from interlock.config.tree import ID, Server, Settings
 from interlock.core.lifecycle import CallState
@@ -31,6 +32,8 @@ from interlock.store.protocol import Activity, ActivityType, KeptServer, Store, 
 
 Apply: TypeAlias = Callable[[Config, Sequence[str]], Awaitable[None]]
 """Takes up a configuration; the named servers are started anew, whatever has changed."""
+ADDED, SWITCHED = "added while it ran", "switched while it ran"
+"""The origins of values that stand in no file."""
 
 
 async def _nobody(config: Config, anew: Sequence[str]) -> None:
@@ -146,7 +149,17 @@ class Roster:
                 settings = _merged(settings, self._file.settings, name, kept)
             except InterlockError as unfit:
                 self._unfit[name] = unfit.reason.text
-        self.config = replace(self._file, settings=settings)
+        self.config = replace(self._file, settings=settings, origins={**self._file.origins, **self._origins()})
+
+    def _origins(self) -> dict[Path, str]:
+        """Where the values come from that stand in no file."""
+        of_file = self._file.settings.servers
+        switched = (name for name, kept in self._kept.items() if name in of_file and kept.definition is None)
+        origins: dict[Path, str] = {("servers", name, "enabled"): SWITCHED for name in switched}
+        for name, kept in self._kept.items():
+            if name not in of_file and kept.definition is not None:
+                origins |= dict.fromkeys(stated(("servers", name), kept.definition), ADDED)
+        return origins
 
 
 def _merged(settings: Settings, file: Settings, name: str, kept: KeptServer) -> Settings:

@@ -7,10 +7,9 @@ one changes nothing. What was given on the command line stays as it was given.
 
 import os
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 
-from interlock.config.load import Config, load
+from interlock.config.load import Config, load, with_listen
 
 
 class Watch:
@@ -30,7 +29,8 @@ class Watch:
         """The configuration as it is now; raises ConfigError."""
         fresh = load(str(self._config.file), self._environ)
         # The address was taken at the start and cannot change while we listen on it.
-        return replace(fresh, settings=fresh.settings.model_copy(update={"listen": self._config.settings.listen}))
+        listen = self._config.settings.listen
+        return with_listen(fresh, listen.host, listen.port)
 
 
 def _signs(file: Path | None) -> tuple[int, ...] | None:

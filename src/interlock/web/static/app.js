@@ -1,11 +1,12 @@
 // The frame around every page: who is signed in, where one can go, whether what is seen is up to date.
 
-import { effect, html, render, signal, useState } from "./html.js";
+import { effect, html, render, useState } from "./html.js";
 import * as attention from "./attention.js";
 import * as freeze from "./freeze.js";
 import * as queue from "./queue.js";
 import * as session from "./session.js";
 import * as stream from "./stream.js";
+import { THEMES, theme } from "./theme.js";
 import { go, page } from "./router.js";
 import { known, useKeys } from "./keys.js";
 import { Command, Dialog, Empty, Page, Sign, Toasts, Trouble, Waiting } from "./parts.js";
@@ -30,13 +31,6 @@ const PAGES = [
   { path: "settings", title: "Settings", key: "8", shows: Settings },
   { path: "api", title: "API", key: "9", shows: Api },
 ];
-
-const THEMES = ["auto", "light", "dark"];
-const theme = signal(localStorage.getItem("interlock.theme") || "auto");
-effect(() => {
-  document.documentElement.dataset.theme = theme.value;
-  localStorage.setItem("interlock.theme", theme.value);
-});
 
 function App() {
   if (session.me.value === undefined) return html`<${Waiting} />`;

@@ -119,7 +119,9 @@ export const Toasts = () => html`<div class="toasts" role="status" aria-live="po
 export function Dialog({ title, onClose, children }) {
   const frame = useRef(null);
   useEffect(() => {
-    frame.current.showModal();
+    const shown = frame.current;
+    shown.showModal();
+    return () => shown.open && shown.close(); // whoever leaves without closing it would leave the focus nowhere
   }, []);
   return html`<dialog ref=${frame} onClose=${onClose} aria-labelledby="dialog-title">
     <header><h2 id="dialog-title">${title}</h2><button type="button" class="quiet" aria-label="Close" onClick=${() => frame.current.close()}><${Sign} name="cross" /></button></header>
