@@ -13,6 +13,8 @@ import { STATES } from "../words.js";
 
 const RANGES = { "1h": "Last hour", "24h": "Last 24 hours", "7d": "Last 7 days" };
 const PAUSE_MS = 1000;
+/** What takes long to count is counted less often: looking on must not be work for the gateway. */
+const REST = 4;
 const MOST_LISTED = 12;
 
 /** Fetch when shown, when a reason changes and when one of the topics is heard of: never twice at once, and never more
@@ -25,10 +27,11 @@ function useLive(fetch, topics, reasons = []) {
     const look = async () => {
       mine.busy = true;
       mine.wanted = false;
+      const began = performance.now();
       const found = await fetch().then((value) => ({ value }), (problem) => ({ problem }));
       if (mine.over) return;
       setState((before) => ({ value: before.value, ...found, problem: found.problem }));
-      mine.timer = setTimeout(() => ((mine.busy = false), mine.wanted && look()), PAUSE_MS);
+      mine.timer = setTimeout(() => ((mine.busy = false), mine.wanted && look()), Math.max(PAUSE_MS, REST * (performance.now() - began)));
     };
     const hear = () => (mine.busy ? (mine.wanted = true) : look());
     turn.current = hear;
