@@ -111,13 +111,24 @@ function Arguments({ given }) {
   return html`<section><h3>Arguments</h3>${isLost(given) ? html`<p class="dull">${given.bytes.toLocaleString()} bytes, too long to be kept. The names in them:</p><${Whole} value=${given.keys} />` : html`<${Whole} value=${given || {}} />`}</section>`;
 }
 
+/** What is JSON is read more easily as a tree. */
+function parsed(text) {
+  try {
+    return text.startsWith("{") || text.startsWith("[") ? JSON.parse(text) : null;
+  } catch {
+    return null;
+  }
+}
+
 function Result({ call }) {
   if (!call.result) return null;
   const { size, content, error } = call.result;
   const kept = content ?? error;
+  const tree = useMemo(() => parsed(content || ""), [content]);
   return html`<section><h3>Result <span class="dull">(${size.toLocaleString()} bytes; the server's own words)</span></h3>
     ${error && html`<p class="trouble"><${Long} text=${error} /></p>`}
-    ${content && html`<div class="untrusted" tabindex="0" role="region" aria-label="Result"><${Long} text=${content} quoted=${true} /></div>`}
+    ${tree && html`<${Whole} value=${tree} />`}
+    ${content && !tree && html`<div class="untrusted" tabindex="0" role="region" aria-label="Result"><${Long} text=${content} quoted=${true} /></div>`}
     ${!kept && html`<p class="dull">Nothing of it was kept.</p>`}
     ${content && content.length < size / 4 && html`<p class="dull">Only the beginning was kept.</p>`}</section>`;
 }

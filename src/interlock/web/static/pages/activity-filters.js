@@ -43,6 +43,7 @@ const distinct = (values) => [...new Set(values.filter(Boolean))].sort();
 export function Filters({ rows }) {
   const servers = useFetched(() => get("/servers"));
   const tools = useFetched(() => get("/tools"));
+  const callers = useFetched(() => get("/principals"));
   const { server } = query.value;
   const seldom = SELDOM.filter((name) => query.value[name]).length;
   const [open, setOpen] = useState(seldom > 0);
@@ -53,7 +54,7 @@ export function Filters({ rows }) {
     <${Choice} name="status" word="Status" options=${named(STATES, STATUSES)} />
     <${Field} name="server" word="Server" known=${distinct((servers.value?.items || []).map((each) => each.id))} />
     <${Field} name="tool" word="Tool" known=${distinct(fitting.map((each) => each.tool))} />
-    <${Field} name="caller" word="Caller" known=${distinct(seen.map((each) => each.caller))} />
+    <${Field} name="caller" word="Caller" known=${distinct([...(callers.value?.items || []).map((each) => each.name), ...seen.map((each) => each.caller)])} />
     <button type="button" aria-expanded=${open} aria-controls="seldom" onClick=${() => setOpen(!open)}>More filters${seldom ? ` (${seldom})` : ""}</button>
     ${isFiltered(query.value) && html`<button type="button" onClick=${clear}>Clear</button>`}
     <div id="seldom" class="filters" hidden=${!open}>

@@ -68,7 +68,7 @@ class Tail {
   /** Follow the record until the function that is returned is called. A list that ends in the past gets nothing new. */
   begin() {
     this.load();
-    const ends = this.#wanted.until ? [] : [on("activity", (event) => this.#hear(event)), ...CHANGES.map((topic) => on(topic, (event) => event.id && this.#ask(event)))];
+    const ends = this.#wanted.until ? [] : [on("activity", (event) => this.#hear(event)), ...CHANGES.map((topic) => on(topic, (event) => this.#ask(event)))];
     const back = onOpen(() => this.loaded.value && this.#catchUp());
     return () => {
       this.#over = true;
@@ -129,6 +129,7 @@ class Tail {
 
   /** An event of a change does not tell the whole story: it is asked for. */
   #ask(event) {
+    if (!event.number) return; // how a server is doing is on no record
     if (this.#wanted.type && !CHANGES.some((topic) => this.#wanted.type.includes(topic))) return;
     this.#asked.add(event.id);
     this.#settleSoon();
