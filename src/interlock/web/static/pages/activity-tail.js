@@ -3,7 +3,7 @@
 
 import { signal, useEffect, useMemo } from "../html.js";
 import { get, pathOf } from "../api.js";
-import { on, onOpen } from "../stream.js";
+import { on, onOpen, stale } from "../stream.js";
 import { isCall, rowOf } from "./activity-said.js";
 
 const FIRST_PAGE = 100;
@@ -11,7 +11,13 @@ const PAGE = 200;
 const SETTLE_MS = 400;
 const MOST_WAITING = 2000;
 const MOST_ASKED = 8;
-const CHANGES = ["approval", "tool", "server", "config", "token", "system"];
+/** How long a list that nobody scrolls may grow before it is fetched anew. */
+const MOST_ROWS = 20_000;
+/** The topics of the stream that tell of changes, and the types that these are. */
+const CHANGES = { approval: "approval", tool: "tool_change", server: "server_change", freeze: "system" };
+/** The types of which the stream does not tell all: for these it is looked now and then. */
+const UNTOLD = ["config_change", "token_change", "system"];
+const LOOK_MS = 5000;
 const EXACT = ["server", "tool", "caller", "session_id", "intent_type", "safety_class", "verdict"];
 
 const isNewer = (a, b) => (a.at === b.at ? a.id > b.id : a.at > b.at);
@@ -56,6 +62,8 @@ class Tail {
   #wanted;
   #next = null;
   #outside = [];
+  /** Whether something is missing between what is shown and what waits outside. */
+  #gap = false;
   #heard = new Map();
   #asked = new Set();
   #timer = null;
@@ -68,18 +76,26 @@ class Tail {
   /** Follow the record until the function that is returned is called. A list that ends in the past gets nothing new. */
   begin() {
     this.load();
-    const ends = this.#wanted.until ? [] : [on("activity", (event) => this.#hear(event)), ...CHANGES.map((topic) => on(topic, (event) => this.#ask(event)))];
-    const back = onOpen(() => this.loaded.value && this.#catchUp());
+    const ends = this.#wanted.until ? [] : this.#follow();
     return () => {
       this.#over = true;
       clearTimeout(this.#timer);
-      [...ends, back].forEach((end) => end());
+      ends.forEach((end) => end());
     };
+  }
+
+  #follow() {
+    const topics = Object.keys(CHANGES).filter((topic) => among(this.#wanted.type, CHANGES[topic]));
+    const ends = [onOpen(() => this.#catchUp()), on("activity", (event) => this.#hear(event)), ...topics.map((topic) => on(topic, (event) => this.#ask(event)))];
+    if (!UNTOLD.some((type) => among(this.#wanted.type, type))) return ends;
+    const looking = setInterval(() => stale.value || document.hidden || this.#catchUp(), LOOK_MS);
+    return [...ends, () => clearInterval(looking)];
   }
 
   /** From the newest, anew. */
   async load() {
     this.#outside = [];
+    this.#gap = false;
     this.fresh.value = 0;
     await this.#fetch({ limit: FIRST_PAGE }, (items) => (this.rows.value = items));
     this.loaded.value = !this.problem.value;
@@ -117,6 +133,7 @@ class Tail {
     const newest = this.rows.value[0];
     const joins = !found.next || (newest && found.items.some((each) => each.id === newest.id));
     if (!joins && !this.isHeld()) return this.load();
+    this.#gap ||= !joins;
     found.items.map(rowOf).forEach((row) => this.#heard.set(row.id, row));
     this.#settleSoon();
   }
@@ -130,7 +147,6 @@ class Tail {
   /** An event of a change does not tell the whole story: it is asked for. */
   #ask(event) {
     if (!event.number) return; // how a server is doing is on no record
-    if (this.#wanted.type && !CHANGES.some((topic) => this.#wanted.type.includes(topic))) return;
     this.#asked.add(event.id);
     this.#settleSoon();
   }
@@ -147,6 +163,7 @@ class Tail {
     this.#timer = null;
     if (!this.#over) this.#take([...this.#heard.values()]);
     this.#heard.clear();
+    if (this.#asked.size && !this.#over) this.#settleSoon(); // they came while the others were asked for
   }
 
   #newest() {
@@ -162,6 +179,7 @@ class Tail {
     const shown = this.isHeld() ? known : [...known, ...others];
     if (shown.length) this.rows.value = merged(rows, shown);
     if (this.isHeld()) this.#keepOutside(others);
+    else if (this.rows.value.length > MOST_ROWS) this.load();
   }
 
   #keepOutside(rows) {
@@ -173,7 +191,7 @@ class Tail {
 
   /** Let in what waits outside. */
   show() {
-    if (this.#outside.length >= MOST_WAITING) return this.load();
+    if (this.#gap || this.#outside.length >= MOST_WAITING) return this.load();
     this.rows.value = merged(this.rows.value, this.#outside);
     this.#outside = [];
     this.fresh.value = 0;

@@ -106,7 +106,7 @@ function Calls({ stats, range }) {
 // What wants a look ----------------------------------------------------------------------------------------------
 
 function Servers() {
-  const from = useLive(() => get("/servers"), ["server", "config"]);
+  const from = useLive(() => get("/servers"), ["server"]);
   return html`<${Card} title="Servers"><${Fetched} from=${from}>${({ items }) => (items.length ? html`<ul class="plain strip">${items.map((each) => html`<${Server} key=${each.id} server=${each} />`)}</ul>` : html`<${Empty} title="There are no servers yet." command="interlock server add" />`)}<//><//>`;
 }
 
