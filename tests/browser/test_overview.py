@@ -71,6 +71,9 @@ def test_figures_move_by_themselves_and_lead_to_what_they_count(gateway: House, 
     gateway.call("notes__read_note", {"name": "todo"}).result(30)
 
     expect(number(page, "Calls")).to_have_text("2")
+    gateway.call("notes__list_notes", {}).result(30)
+    expect(number(page, "Calls")).to_have_text("3")
+    expect(number(page, "Calls per minute")).to_have_text("3")
     expect(number(page, "Blocked")).to_have_text("1")
     figure(page, "Blocked").click()
     expect(page).to_have_url(re.compile(r"/activity\?status=blocked&since=24h$"))
