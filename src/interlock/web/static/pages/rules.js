@@ -19,7 +19,7 @@ export function Rules() {
   const { view = "", call } = query.value;
   const shown = call && !view ? "test" : view;
   const see = (value) => choose({ view: value, call: value === "test" ? call : "" });
-  return html`<${Page} title="Rules" about="A matching deny always wins; then the highest priority decides, and of equals the stricter. Where no rule decides, the posture does."
+  return html`<${Page} title="Rules" about="A deny always wins; then the highest priority, then the stricter; else the posture decides."
     actions=${html`<div class="tabs" role="group" aria-label="What to do">${VIEWS.map(([value, word]) => html`<button type="button" key=${value} aria-pressed=${shown === value} onClick=${() => see(value)}>${word}</button>`)}</div>`}>
     ${PARTS[shown] ? html`<${PARTS[shown]} />` : html`<${InForce} />`}
     <${WhereTheyStand} />
@@ -46,18 +46,22 @@ const NoRules = ({ posture }) => html`<${Empty} title="There are no rules." comm
 function RuleCard({ rule, place }) {
   const conditions = conditionsInWords(rule.conditions);
   return html`<li class="card rule">
-    <header><h2><span class="dull place">${place}.</span> <${Said} text=${rule.id} most=${100} /></h2>${rule.effect ? html`<${StateBadge} state=${rule.effect} />` : html`<span class="badge tone-dull">Decides nothing</span>`}</header>
+    <header><h2><span class="dull place">${place}.</span> <${Said} text=${rule.id} most=${100} /> ${rule.effect ? html`<${StateBadge} state=${rule.effect} />` : html`<span class="badge tone-dull">Decides nothing</span>`}</h2><${Hits} rule=${rule} /></header>
     ${rule.marks.map((each) => html`<p key=${each.code + each.text} class="mark"><${Sign} name="alert" /><span><strong>${MARKS[each.code] || each.code}</strong>: <${Said} text=${each.text} most=${400} /></span></p>`)}
     <p>${conditions.length ? html`When ${conditions.map((each, at) => html`${at ? ", and " : ""}${each}`)}.` : "Always."}</p>
     <${Facts} rows=${[
-      ["Hits", html`<strong>${rule.hits.toLocaleString("en")}</strong>${rule.hits > 0 ? html` <a href=${`/activity?${new URLSearchParams({ rule: rule.id })}`}>which</a>` : ""}`],
-      ["Last hit", html`<${Time} at=${rule.last_hit} />`],
       ["Priority", rule.priority !== 0 && String(rule.priority)],
       ["Runs with", rule.auth_scope_id && html`<${Said} text=${rule.auth_scope_id} />`],
       ["Approval", rule.approval && html`<${Terms} terms=${rule.approval} />`],
     ]} />
     <details><summary>As YAML</summary><${Yaml} text=${yamlOf(rule)} /></details>
   </li>`;
+}
+
+/** How often a rule decided; one that never did may be one that nobody needs. */
+function Hits({ rule }) {
+  if (!rule.last_hit) return html`<span class="badge tone-dull"><${Sign} name="minus" />Never hit</span>`;
+  return html`<p class="dull"><strong>${counted(rule.hits, "hit")}</strong>, last <${Time} at=${rule.last_hit} /></p>`;
 }
 
 const MARKS = { shadowed: "Shadowed", "never-matches": "Never matches", contradictory: "Contradictory", "decides-nothing": "Decides nothing", "unreachable-workspace": "Nobody can be there" };

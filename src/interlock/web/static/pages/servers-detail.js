@@ -1,11 +1,11 @@
 // One server: what it is, its log as it is written, its tools, and what an admin may do about it.
 
-import { html, useEffect, useRef, useState } from "../html.js";
+import { html, useEffect, useLayoutEffect, useRef, useState } from "../html.js";
 import { del, get, pathOf, post } from "../api.js";
 import { isAdmin } from "../session.js";
 import { stale } from "../stream.js";
 import { go } from "../router.js";
-import { Card, ClassBadge, Dialog, Empty, Facts, Fetched, Page, StateBadge, Time, Trouble, toast } from "../parts.js";
+import { Card, ClassBadge, Dialog, Empty, Facts, Fetched, Page, StateBadge, Time, Trouble, toast, useFetched } from "../parts.js";
 import { Said } from "../text.js";
 import { Classes, LastProblem, TRUST_WORDS, eraOf, sinceOf, stateOf } from "./servers-parts.js";
 import { counted, useLive, useTools } from "./tools-live.js";
@@ -30,13 +30,14 @@ export function ServerDetail({ id }) {
 }
 
 const About = ({ server }) => html`<${Card} title="How it is doing"><${Facts} rows=${[
-  ["State", html`<${StateBadge} state=${stateOf(server)} /> ${sinceOf(server) && html`<span class="dull">since <${Time} at=${server.since} /></span>`}`],
+  ["State", html`<${StateBadge} state=${stateOf(server)} />`],
+  ["So since", sinceOf(server) && html`<${Time} at=${server.since} />`],
   ["Id", html`<${Said} text=${server.id} />`],
   ["Namespace", html`<${Said} text=${server.namespace} />`],
   ["Transport", html`<${Said} text=${server.transport} most=${40} />`],
-  ["Protocol", server.protocol_version && html`<${Said} text=${server.protocol_version} most=${40} /> <span class="dull">${eraOf(server.protocol_version)}</span>`],
+  ["Protocol", server.protocol_version ? html`<${Said} text=${server.protocol_version} most=${40} />, ${eraOf(server.protocol_version)}` : null],
   ["Restarts", String(server.restarts)],
-  ["Last problem", server.problem && server.health !== "down" && html`<${Said} text=${server.problem} most=${400} />`],
+  ["Last problem", Boolean(server.problem) && server.health !== "down" && html`<${Said} text=${server.problem} most=${400} />`],
   ["Trust", TRUST_WORDS[server.trusted]],
   ["Comes from", server.added ? "added while the gateway ran" : "the configuration file"],
 ]} /><//>`;
@@ -109,26 +110,27 @@ function Ask({ server, verb, unsettled, done, onClose }) {
 
 function Log({ id }) {
   const [follows, setFollows] = useState(true);
-  const from = useLive(() => get(pathOf("servers", id, "logs"), { limit: LOG_LINES }), ["server"], [id]);
+  const [kept, keep] = useState([]);
+  const from = useFetched(() => get(pathOf("servers", id, "logs"), { limit: LOG_LINES }));
   const latest = useRef(from);
   latest.current = from;
   const box = useRef(null);
   useEffect(() => {
     if (!follows) return undefined;
-    const timer = setInterval(() => !document.hidden && !latest.current.loading && latest.current.again(), LOG_MS);
+    const look = () => !document.hidden && !latest.current.loading && latest.current.again();
+    const timer = setInterval(look, LOG_MS);
     return () => clearInterval(timer);
   }, [follows]);
-  const [kept, keep] = useState([]);
   useEffect(() => {
-    if (from.value && follows) keep(from.value.items);
+    // The same lines again are no news: whoever selects a line to copy it keeps what is selected.
+    if (from.value && follows && JSON.stringify(from.value.items) !== JSON.stringify(kept)) keep(from.value.items);
   }, [from.value, follows]);
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (follows && box.current) box.current.scrollTop = box.current.scrollHeight;
   }, [kept, follows]);
-  const missing = from.problem?.status === 404;
   return html`<${Card} title="What it wrote to its stderr" actions=${html`<button type="button" aria-pressed=${follows} onClick=${() => setFollows(!follows)}>${follows ? "Following" : "Paused"}</button>`}>
-    ${from.problem && !missing && html`<${Trouble} problem=${from.problem} />`}
-    ${kept.length ? html`<div ref=${box} class="log" tabindex="0" role="region" aria-label="Log">${kept.map((line, at) => html`<div key=${at}><${Said} text=${line} most=${2000} /></div>`)}</div>` : html`<p class="dull">${missing ? "It does not run, so it has no log." : "Nothing."}</p>`}
+    ${from.problem && html`<${Trouble} problem=${from.problem} />`}
+    ${kept.length ? html`<div ref=${box} class="log" tabindex="0" role="region" aria-label="Log">${kept.map((line, at) => html`<div key=${at}><${Said} text=${line} most=${2000} /></div>`)}</div>` : html`<p class="dull">Nothing, or it does not run.</p>`}
     <p class="dull">The last ${LOG_LINES} lines at most; secrets are hidden.</p>
   <//>`;
 }

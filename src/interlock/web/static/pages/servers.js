@@ -55,10 +55,10 @@ function Server({ server, tools }) {
     <${Facts} rows=${[
       ["Namespace", server.namespace !== server.id && html`<${Said} text=${server.namespace} />`],
       ["Transport", html`<${Said} text=${server.transport} most=${40} />`],
-      ["Protocol", server.protocol_version && html`<${Said} text=${server.protocol_version} most=${40} /> <span class="dull">${eraOf(server.protocol_version)}</span>`],
-      ["Since", sinceOf(server) && html`<${Time} at=${server.since} />`],
+      ["Protocol", server.protocol_version ? html`<${Said} text=${server.protocol_version} most=${40} />, ${eraOf(server.protocol_version)}` : null],
+      ["So since", sinceOf(server) && html`<${Time} at=${server.since} />`],
       ["Restarts", String(server.restarts)],
-      ["Its word", server.trusted ? "believed" : "only makes stricter"],
+      ["Trusted", server.trusted ? "yes" : "no"],
     ]} />
     <${Classes} server=${server} tools=${tools} />
   </li>`;

@@ -31,7 +31,7 @@ function fieldOf(name, schema, required) {
     choices: choices || [],
     description: typeof schema.description === "string" ? schema.description : "",
     initial: "default" in schema ? schema.default : plain.default,
-    hint: hintOf(plain),
+    hint: choices ? `one of ${choices.length}` : hintOf(plain),
   };
 }
 

@@ -75,7 +75,7 @@ function Filters({ items, wanted }) {
   const servers = useMemo(() => [...new Set(items.map((each) => each.server))], [items]);
   const set = (name) => (event) => choose({ [name]: event.target.value });
   const named = (table, word = (each) => each) => Object.entries(table).map(([value, each]) => [value, word(each)]);
-  return html`<div class="filters" role="search">
+  return html`<div class="filters catalogue-filters" role="search">
     <label>Search <input id="tool-search" type="search" value=${wanted.q || ""} maxlength="200" placeholder="name or description" onInput=${set("q")} /></label>
     <${Choice} label="Server" value=${wanted.server} onChange=${set("server")} options=${servers.map((each) => [each, each])} />
     <${Choice} label="Class" value=${wanted.class} onChange=${set("class")} options=${named(CLASSES, (each) => each.word)} />
