@@ -138,6 +138,24 @@ def test_trust_counts_only_for_what_was_seen(gateway: House, boss: Reviewer, sha
     boss.complaints.clear()  # the browser tells of the refusal, as it should
 
 
+def test_all_that_a_server_changed_is_trusted_as_it_was_when_asked(
+    gateway: House, boss: Reviewer, shapes: Path
+) -> None:
+    page = boss.open("/servers/shapes")
+    become(shapes, {**WEATHER, "description": "Once."}, {"name": "get_late", "inputSchema": {"type": "object"}})
+    page.get_by_role("button", name="Trust its tools…").click()
+    expect(page.get_by_role("dialog").get_by_role("listitem")).to_have_count(2)
+    become(shapes, {**WEATHER, "description": "Twice."}, {"name": "get_late", "inputSchema": {"type": "object"}})
+    other = boss.context.new_page()
+    other.goto(f"{gateway.address}/tools/shapes/get_weather")
+    expect(other.get_by_role("region", name="Its description")).to_have_text("Twice.")
+    page.get_by_role("dialog").get_by_role("button", name="Trust its tools").click()
+
+    expect(page.get_by_role("dialog")).to_contain_text("STALE_APPROVAL")
+    assert gateway.rest("GET", "/tools/shapes/get_weather")["standing"] == "changed"
+    boss.complaints.clear()  # the browser tells of the refusal, as it should
+
+
 # Trying ---------------------------------------------------------------------------------------------------------
 
 

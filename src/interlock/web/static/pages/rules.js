@@ -4,7 +4,7 @@
 import { html } from "../html.js";
 import { get } from "../api.js";
 import { choose, query } from "../router.js";
-import { Card, Command, Empty, Facts, Fetched, Page, Sign, StateBadge, Time } from "../parts.js";
+import { Card, Command, Empty, Facts, Fetched, Page, Sign, StateBadge, Time, toast, useFetched } from "../parts.js";
 import { Said } from "../text.js";
 import { counted, useLive } from "./tools-live.js";
 import { Choice } from "./tools-marks.js";
@@ -30,15 +30,27 @@ const WhereTheyStand = () => html`<p class="dull where">Rules are edited in <cod
 
 // The list -------------------------------------------------------------------------------------------------------
 
+/** Counting goes through the whole record, so it is not asked for with every call. */
+const COUNT_MS = 5000;
 const SPANS = [["24h", "24 hours"], ["30d", "30 days"], ["90d", "90 days"]];
 
 function InForce() {
   const { since = "" } = query.value;
-  const from = useLive(() => get("/rules", { since: since || "7d" }), ["config", "activity"], [since]);
+  const from = useLive(() => get("/rules", { since: since || "7d" }), ["config", "activity"], [since], { restMs: COUNT_MS });
   return html`<div class="filters"><${Choice} label="Count since" value=${since} none="7 days" options=${SPANS} onChange=${(event) => choose({ since: event.target.value })} /></div>
     <${Fetched} from=${from}>${(value) => html`
       ${value.items.length ? html`<ol class="plain rule-list">${value.items.map((each, at) => html`<${RuleCard} key=${each.id} rule=${each} place=${at + 1} />`)}</ol>` : html`<${NoRules} posture=${value.posture} />`}
-      <${Postures} value=${value} />`}<//>`;
+      <${Postures} value=${value} />`}<//>
+    <${Suggestions} />`;
+}
+
+/** Rules worth writing, from approvals that repeat. They are for people to copy; nothing puts them in force. */
+function Suggestions() {
+  const items = useFetched(() => get("/rules/suggestions", { since: "30d" })).value?.items || [];
+  if (!items.length) return null;
+  return html`<${Card} title="Worth a rule"><p class="dull">These calls were approved again and again in the last 30 days.</p>
+    <ul class="plain history">${items.map((each, at) => html`<li key=${at}><p>Approved <strong>${each.approved}</strong> times, by <${Said} text=${each.approvers.join(", ")} most=${200} />, last <${Time} at=${each.last} /></p><${Yaml} text=${each.yaml.trimEnd()} /></li>`)}</ul>
+  <//>`;
 }
 
 const NoRules = ({ posture }) => html`<${Empty} title="There are no rules." command="interlock explain sample:delete_note">The posture <code>${posture}</code> decides everything. What it says about a tool:<//>`;
@@ -71,7 +83,10 @@ function Yaml({ text }) {
   return html`<div class="yaml"><pre tabindex="0" role="region" aria-label="The rule as YAML">${text.split("\n").map((line) => html`<${Said} text=${line} most=${2000} />${"\n"}`)}</pre><${Copy} text=${text} /></div>`;
 }
 
-const Copy = ({ text }) => html`<button type="button" onClick=${() => navigator.clipboard?.writeText(text).catch(() => {})}><${Sign} name="copy" />Copy</button>`;
+function Copy({ text }) {
+  const copy = () => navigator.clipboard?.writeText(text).then(() => toast("Copied."), () => toast("The browser did not let it be copied.", "bad"));
+  return html`<button type="button" onClick=${copy}><${Sign} name="copy" />Copy</button>`;
+}
 
 function Postures({ value }) {
   const rows = [...value.postures, ...value.others];

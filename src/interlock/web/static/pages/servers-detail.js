@@ -5,7 +5,7 @@ import { del, get, pathOf, post } from "../api.js";
 import { isAdmin } from "../session.js";
 import { stale } from "../stream.js";
 import { go } from "../router.js";
-import { Card, ClassBadge, Dialog, Empty, Facts, Fetched, Page, StateBadge, Time, Trouble, toast, useFetched } from "../parts.js";
+import { Card, ClassBadge, Command, Dialog, Empty, Facts, Fetched, Page, StateBadge, Time, Trouble, toast, useFetched } from "../parts.js";
 import { Said } from "../text.js";
 import { Classes, LastProblem, TRUST_WORDS, eraOf, sinceOf, stateOf } from "./servers-parts.js";
 import { counted, useLive, useTools } from "./tools-live.js";
@@ -14,6 +14,7 @@ import { StandingBadge } from "./tools-marks.js";
 const LOG_LINES = 500;
 const LOG_MS = 1500;
 const SHOWN_TOOLS = 100;
+const MOST_TRUSTED = 50;
 
 export function ServerDetail({ id }) {
   const from = useLive(() => get(pathOf("servers", id)), ["server", "config"], [id]);
@@ -39,7 +40,7 @@ const About = ({ server }) => html`<${Card} title="How it is doing"><${Facts} ro
   ["Restarts", String(server.restarts)],
   ["Last problem", Boolean(server.problem) && server.health !== "down" && html`<${Said} text=${server.problem} most=${400} />`],
   ["Trust", TRUST_WORDS[server.trusted]],
-  ["Comes from", server.added ? "added while the gateway ran" : "the configuration file"],
+  ["Comes from", server.added ? "added while the gateway ran" : "the configuration file; to remove it, take it out there"],
 ]} /><//>`;
 
 // What can be done about it --------------------------------------------------------------------------------------
@@ -48,7 +49,7 @@ const ASKS = {
   restart: { word: "Restart", done: "was started anew.", says: "Calls under way may end; what it refers to is read anew." },
   disable: { word: "Disable", done: "is switched off.", says: "Its tools disappear for agents until it is enabled again. Calls under way may end." },
   remove: { word: "Remove", done: "was removed.", says: "Its tools disappear for agents, and its settings are forgotten. What it did stays on record." },
-  trust: { word: "Trust its tools", done: "has nothing unreviewed any more.", says: "Everything that it lists now counts as reviewed: what is new is no longer held for that, and what changed can be called again." },
+  trust: { word: "Trust its tools", done: "is trusted as it was listed.", says: "These tools count as reviewed as they are listed now: what is new is no longer held for that, and what changed can be called again." },
 };
 
 function Actions({ server, tools, changed }) {
@@ -80,15 +81,25 @@ function Enable({ server, changed }) {
   return html`<button type="button" class="good" disabled=${stale.value} onClick=${enable}>Enable</button>`;
 }
 
+const ACTS = {
+  remove: (server) => del(pathOf("servers", server.id)),
+  // One by one, each with the fingerprint that was listed when it was asked: a server cannot slip in another.
+  trust: async (_, seen) => {
+    for (const each of seen) await post(pathOf("tools", each.server, each.tool, "trust"), { fingerprint: each.fingerprint });
+  },
+};
+
 /** Whatever takes something away from agents, or gives it to them, is asked once more. */
 function Ask({ server, verb, unsettled, done, onClose }) {
+  const [seen] = useState(unsettled);
   const [problem, setProblem] = useState(null);
   const [busy, setBusy] = useState(false);
   const ask = ASKS[verb];
+  const tooMany = verb === "trust" && seen.length > MOST_TRUSTED;
   const act = async () => {
     setBusy(true);
     try {
-      await (verb === "remove" ? del(pathOf("servers", server.id)) : post(pathOf("servers", server.id, verb)));
+      await (ACTS[verb] ? ACTS[verb](server, seen) : post(pathOf("servers", server.id, verb)));
       toast(`${server.id} ${ask.done}`);
       if (verb === "remove") go("/servers");
       else done();
@@ -99,12 +110,15 @@ function Ask({ server, verb, unsettled, done, onClose }) {
   };
   return html`<${Dialog} title=${`${ask.word}: ${server.id}`} onClose=${onClose}>
     <div class="ask"><p>${ask.says}</p>
-    ${verb === "trust" && html`<ul class="plain asked">${unsettled.slice(0, 20).map((each) => html`<li key=${each.tool}><a href=${pathOf("tools", each.server, each.tool)}><${Said} text=${each.tool} most=${60} /></a> <${StandingBadge} standing=${each.standing} /></li>`)}</ul>
-      ${unsettled.length > 20 && html`<p class="dull">and ${unsettled.length - 20} more</p>`}`}
+    ${verb === "trust" && html`<${Reviewed} seen=${seen} />`}
+    ${tooMany && html`<p>These are too many to have looked at. If you have: <${Command} text=${`interlock tool trust ${server.id} --all`} /></p>`}
     ${problem && html`<${Trouble} problem=${problem} />`}
-    <div class="buttons"><button type="button" class=${verb === "remove" ? "bad" : ""} disabled=${busy || stale.value} onClick=${act}>${ask.word}</button><button type="button" onClick=${onClose}>Leave it</button></div></div>
+    <div class="buttons"><button type="button" class=${verb === "remove" ? "bad" : ""} disabled=${busy || tooMany || stale.value} onClick=${act}>${ask.word}</button><button type="button" onClick=${onClose}>Leave it</button></div></div>
   <//>`;
 }
+
+const Reviewed = ({ seen }) => html`<p class="dull">Look at each first:</p>
+  <ul class="plain asked">${seen.slice(0, MOST_TRUSTED).map((each) => html`<li key=${each.tool}><a href=${pathOf("tools", each.server, each.tool)}><${Said} text=${each.tool} most=${60} /></a> <${StandingBadge} standing=${each.standing} /></li>`)}</ul>`;
 
 // Its log --------------------------------------------------------------------------------------------------------
 

@@ -8,8 +8,8 @@ import { useFetched } from "../parts.js";
 
 const REST_MS = 1000;
 
-/** Like useFetched, and again after events of these topics. */
-export function useLive(fetch, topics, reasons = []) {
+/** Like useFetched, and again after events of these topics, if they are worth it. */
+export function useLive(fetch, topics, reasons = [], { isNews = () => true, restMs = REST_MS } = {}) {
   const from = useFetched(fetch, reasons);
   const latest = useRef(from);
   latest.current = from;
@@ -20,8 +20,8 @@ export function useLive(fetch, topics, reasons = []) {
       if (latest.current.loading) soon(); // an answer that is long must not be asked for twice at once
       else latest.current.again();
     };
-    const soon = () => (timer ??= setTimeout(look, REST_MS));
-    const leave = [...topics.map((topic) => on(topic, soon)), onOpen(soon)];
+    const soon = () => (timer ??= setTimeout(look, restMs));
+    const leave = [...topics.map((topic) => on(topic, (event) => isNews(event) && soon())), onOpen(soon)];
     return () => {
       clearTimeout(timer);
       leave.forEach((each) => each());
@@ -31,7 +31,15 @@ export function useLive(fetch, topics, reasons = []) {
 }
 
 /** All tools of all servers, or of one. The list is whole, so that searching it needs no further question. */
-export const useTools = (server = "") => useLive(() => get("/tools", { server }), ["tool", "server", "config"], [server]);
+export function useTools(server = "") {
+  const listed = useRef([]);
+  // The list is long, and a server that crashes again and again tells of it each time: only one that lists something
+  // else than before is worth asking again.
+  const isNews = (event) => !event.health || event.health === "ready" || event.tools !== listed.current.filter((each) => each.server === event.id).length;
+  const from = useLive(() => get("/tools", { server }), ["tool", "server", "config"], [server], { isNews });
+  listed.current = from.value?.items || [];
+  return from;
+}
 
 export const useServers = () => useLive(() => get("/servers"), ["server", "config"]);
 

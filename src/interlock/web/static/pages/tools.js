@@ -61,7 +61,7 @@ function Found({ items }) {
   useKeys("Tools", [
     { key: "j", says: "Next", does: () => move(1) },
     { key: "k", says: "Previous", does: () => move(-1) },
-    { key: "Enter", says: "Open it", does: (event) => (event.target.closest?.("a, button") || at < 0 ? event.target.click?.() : go(addressOf(found[at]))) },
+    { key: "Enter", says: "Open it", does: ({ target }) => (target.closest?.("a, button, summary") || at < 0 ? target.click() : go(addressOf(found[at]))) },
     { key: "/", says: "Search", does: () => document.getElementById("tool-search")?.focus() },
   ]);
   return html`<${Filters} items=${items} wanted=${wanted} />
