@@ -36,6 +36,7 @@ async def test_a_server_is_added_used_switched_restarted_and_removed(tmp_path: P
         off = await ask(running, "POST", "/servers/new/disable")
         refused = await ask(running, "POST", "/tools/new/echo/call", {"arguments": {}})
         listed = await ask(running, "GET", "/servers")
+        silent = await ask(running, "GET", "/servers/new/logs")
         on = await ask(running, "POST", "/servers/new/enable")
         before = starts(log)
         restarted = await ask(running, "POST", "/servers/new/restart")
@@ -54,6 +55,7 @@ async def test_a_server_is_added_used_switched_restarted_and_removed(tmp_path: P
     assert used.status_code == 200
     assert (off.json()["health"], refused.status_code) == ("stopped", 404)
     assert [each["health"] for each in listed.json()["items"]] == ["ready", "stopped"]
+    assert silent.json() == {"items": []}
     assert on.json()["health"] == restarted.json()["health"] == "ready"
     assert after > before
     assert (removed.status_code, gone.status_code) == (200, 404)

@@ -35,6 +35,7 @@ async def test_a_tool_in_the_list_says_how_it_is_classified_and_called(live: Off
         "annotations": {"readOnlyHint": False, "destructiveHint": True},
         "standing": "known",
         "fingerprint": fingerprint(DELETE),
+        "findings": [],
     }
 
 

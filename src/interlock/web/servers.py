@@ -141,8 +141,8 @@ def _refusals() -> Generator[None]:
 
 
 async def get_server_logs(server: str, query: Annotated[LogQuery, Query()], here: Here) -> Response:
-    """Show what a server last wrote to its stderr."""
-    lines = here.upstreams.logs(found_server(here.upstreams, server).id) or ()
+    """Show what a server last wrote to its stderr; nothing for one that does not run."""
+    lines = here.upstreams.logs(any_server(here, server).id) or ()
     known = KnownSecrets(here.hidden)
     return json_answer(LogLines([redact_text(line, known) for line in lines[-query.limit :]]))
 

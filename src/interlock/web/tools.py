@@ -21,6 +21,12 @@ from interlock.web.problems import Refusal
 
 
 @dataclass(frozen=True, slots=True)
+class ShownFinding:
+    code: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class ShownTool:
     """A tool in a list. `safety_class` is the class that the gateway enforces."""
 
@@ -35,6 +41,7 @@ class ShownTool:
     annotations: dict[str, Any]
     standing: str
     fingerprint: str
+    findings: list[ShownFinding]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,12 +63,6 @@ class ShownEvidence:
 
 
 @dataclass(frozen=True, slots=True)
-class ShownFinding:
-    code: str
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
 class ToolDetail(ShownTool):
     """All that is known of one tool. `definition` is the descriptor as its server listed it."""
 
@@ -69,7 +70,6 @@ class ToolDetail(ShownTool):
     output_schema: dict[str, Any] | None
     views: Views
     evidence: list[ShownEvidence]
-    findings: list[ShownFinding]
     definition: dict[str, Any]
 
 
@@ -150,6 +150,7 @@ def _summary(each: ListedTool) -> dict[str, Any]:
         "annotations": _object(each.descriptor.get("annotations")) or {},
         "standing": tool.standing,
         "fingerprint": tool.fingerprint,
+        "findings": [ShownFinding(one.code, one.text) for one in classification.findings],
     }
 
 
@@ -161,7 +162,6 @@ def _detail(each: ListedTool) -> ToolDetail:
         output_schema=_object(each.descriptor.get("outputSchema")),
         views=Views(seen.prefix, seen.exec, seen.intent, seen.gateway),
         evidence=[ShownEvidence(one.source, one.says, one.detail, one.decided) for one in seen.evidence],
-        findings=[ShownFinding(one.code, one.text) for one in seen.findings],
         definition=dict(each.descriptor),
     )
 

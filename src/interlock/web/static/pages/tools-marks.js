@@ -1,0 +1,41 @@
+// The signs of a tool that stand in lists and on its own page: how its definition stands, and what is odd about it.
+
+import { html } from "../html.js";
+import { Sign } from "../parts.js";
+
+export const STANDINGS = {
+  known: { word: "Reviewed", sign: "check", tone: "dull", says: "It is as it was when it was first listed, or when somebody trusted it." },
+  new: { word: "New", sign: "alert", tone: "wait", says: "It appeared later. Its calls are held until somebody trusts it." },
+  changed: { word: "Quarantined", sign: "stop", tone: "bad", says: "Its definition changed. Nobody sees it and nobody can call it until somebody trusts it." },
+};
+
+export function StandingBadge({ standing }) {
+  const known = STANDINGS[standing] || STANDINGS.new;
+  return html`<span class=${`badge tone-${known.tone}`} title=${known.says}><${Sign} name=${known.sign} />${known.word}</span>`;
+}
+
+/** Where a class comes from. */
+export const SOURCES = {
+  override: "override",
+  metadata: "server metadata",
+  annotations: "annotations",
+  name: "name",
+  method: "protocol method",
+};
+
+/** What each finding is, in few words; its sentence says the rest. */
+export const FINDINGS = {
+  "hint-below-name": "Says less than its name",
+  "contradictory-hints": "Contradicts itself",
+  "malformed-annotations": "Malformed annotations",
+  "unrecognised-metadata": "Metadata not understood",
+  "name-characters": "Odd characters in its name",
+};
+
+export const FindingsMark = ({ findings }) =>
+  findings.length > 0 && html`<span class="badge tone-wait" title=${findings.map((each) => each.text).join("; ")}><${Sign} name="alert" />${FINDINGS[findings[0].code] || findings[0].code}${findings.length > 1 && ` +${findings.length - 1}`}</span>`;
+
+/** One choice of a filter; none is a choice too. */
+export const Choice = ({ label, value = "", options, none = "any", onChange }) => html`<label>${label} <select value=${value} onChange=${onChange}>
+  <option value="">${none}</option>${options.map(([each, word]) => html`<option key=${each} value=${each} selected=${each === value}>${word}</option>`)}
+</select></label>`;
