@@ -11,13 +11,14 @@ import { ahead } from "./session.js";
 export const now = signal(Date.now());
 setInterval(() => (now.value = Date.now() + ahead.value), 1000);
 
-/** A span in the two largest units: `4m 59s`, `2h 5m`, `3d 1h`. */
+const UNITS = [["d", 86_400, 3600, "h"], ["h", 3600, 60, "m"], ["m", 60, 1, "s"]];
+
+/** A span in the two largest units: `4m 59s`, `2h`, `3d 1h`. */
 export function span(seconds) {
   const whole = Math.max(0, Math.round(seconds));
-  if (whole < 60) return `${whole}s`;
-  if (whole < 3600) return `${Math.floor(whole / 60)}m ${whole % 60}s`;
-  if (whole < 86_400) return `${Math.floor(whole / 3600)}h ${Math.floor((whole % 3600) / 60)}m`;
-  return `${Math.floor(whole / 86_400)}d ${Math.floor((whole % 86_400) / 3600)}h`;
+  const [unit, size, smaller, rest] = UNITS.find(([, least]) => whole >= least) || ["s", 1, 1, ""];
+  const left = Math.floor((whole % size) / smaller);
+  return `${Math.floor(whole / size)}${unit}${left ? ` ${left}${rest}` : ""}`;
 }
 
 /** A moment as a person says it; the exact one on hover. */

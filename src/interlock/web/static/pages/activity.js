@@ -28,7 +28,7 @@ export function Activity() {
   const wanted = wantedOf(query.value);
   const tail = useTail(wanted);
   const openId = words.value[1] || "";
-  return html`<${Page} title="Activity" about="Every call and every change, newest first. Nothing here can be altered." actions=${html`<${Export} wanted=${wanted} />`}>
+  return html`<${Page} title="Activity" about="Every call and every change, newest first." actions=${html`<${Export} wanted=${wanted} />`}>
     <${ExportTrouble} />
     <div class=${`record ${openId ? "chosen" : ""}`}>
       <div class="record-list"><${Filters} rows=${tail.rows.value} /><${List} key=${JSON.stringify(wanted)} tail=${tail} openId=${openId} ends=${Boolean(wanted.until)} /></div>
