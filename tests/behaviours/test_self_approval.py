@@ -190,6 +190,31 @@ async def test_an_unrelated_approver_may_answer_where_those_may_not(desk: Desk) 
     assert (answer.status_code, answer.json()["status"]) == (200, "approved")
 
 
+@pytest.mark.parametrize("way", WAYS)
+async def test_whoever_is_kin_to_an_agent_does_not_even_come_to_the_dashboard(desk: Desk, way: Way) -> None:
+    _, approver = await way(desk)
+    answer = await desk.rest(approver, "/session/link", {})
+
+    assert (answer.status_code, answer.json()["code"]) == (403, "FORBIDDEN")
+
+
+@pytest.mark.parametrize("tokens", [1, 2])
+@pytest.mark.parametrize("verb", ["approve", "deny"])
+async def test_a_person_at_the_dashboard_does_not_answer_for_calls_of_its_own(
+    desk: Desk, tokens: int, verb: str
+) -> None:
+    operator = await desk.operator()
+    minted = [await desk.mint(operator, "ann", *BOTH, kind="human") for _ in range(tokens)]
+    approval_id = await desk.ask(minted[0])
+    link = (await desk.rest(minted[-1], "/session/link", {})).json()
+    signed_in = await desk.rest(None, "/session", {"code": link["path"].partition("#")[2]})
+    csrf = {"X-CSRF-Token": signed_in.json()["csrf"]}
+    answer = await desk.rest(None, f"/approvals/{approval_id}/{verb}", {}, headers=csrf)
+
+    assert (answer.status_code, answer.json()["code"], answer.json()["detail"]) == (403, "SELF_APPROVAL", TEXT)
+    assert (await desk.held.approval(approval_id)).status is ApprovalState.PENDING
+
+
 async def test_on_the_command_line_too(desk: Desk) -> None:
     token, _ = await same_token(desk)
     approval_id = await desk.ask(token)
