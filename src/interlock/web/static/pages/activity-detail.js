@@ -12,6 +12,10 @@ import { callCommand, curlCommand } from "./activity-again.js";
 import { TYPES, isCall, sentence, toolOf } from "./activity-said.js";
 
 const TOPICS = ["activity", "approval"];
+/** Of a longer result only the beginning is kept, in bytes. */
+const KEPT = 16 * 1024;
+/** How ids of approvals look. Only such are asked for. */
+const APPROVAL = /^ap_\w+$/;
 
 /** Show one activity, and look again when something is heard of it. */
 export function Detail({ id, onClose }) {
@@ -27,7 +31,7 @@ export function Detail({ id, onClose }) {
   }, []);
   const from = useFetched(() => get(pathOf("activity", id)), [id, turn]);
   return html`<article class="approval story" tabindex="-1" ref=${frame} aria-labelledby="story">
-    <div class="line"><button type="button" class="link" onClick=${onClose}>Back to the list</button><code class="id" title=${id}>${id.slice(-8)}</code></div>
+    <div class="line"><button type="button" class="link" onClick=${onClose}>Back to the list</button><code class="id"><${Said} text=${id.slice(-8)} /></code></div>
     <${Fetched} from=${from}>${(activity) => (isCall(activity) ? html`<${Call} call=${activity} />` : html`<${Change} change=${activity} />`)}<//>
   </article>`;
 }
@@ -40,16 +44,18 @@ function Change({ change }) {
   const rest = Object.fromEntries(Object.entries(change).filter(([name, value]) => !COLUMNS.includes(name) && value !== null));
   return html`<header><div class="line"><${StateBadge} state=${change.status} /><span class="dull">${TYPES[change.type] || "Something else"}</span></div>
       <h2 id="story"><${Said} text=${sentence(change)} most=${600} /></h2></header>
-    <${Facts} rows=${[["When", html`<${Time} at=${change.at} ago=${false} />`], ["Who", change.caller && html`<${Said} text=${change.caller} />`], ["Server", change.server && html`<a href=${pathOf("servers", change.server)}><${Said} text=${change.server} /></a>`], ["Tool", change.tool && html`<${Tool} activity=${change} />`], ["Approval", change.approval_id && html`<a href=${pathOf("approvals", change.approval_id)}>${change.approval_id.slice(-8)}</a>`]]} />
+    <${Facts} rows=${[["When", html`<${Time} at=${change.at} ago=${false} />`], ["Who", change.caller && html`<${Said} text=${change.caller} />`], ["Server", change.server && html`<a href=${pathOf("servers", change.server)}><${Said} text=${change.server} /></a>`], ["Tool", change.tool && html`<${Tool} activity=${change} />`], ["Approval", change.approval_id && html`<${Approval} id=${change.approval_id} />`]]} />
     <section><h3>All that is on record</h3><${Whole} value=${rest} /></section>`;
 }
 
 const Tool = ({ activity }) => html`<a href=${pathOf("tools", activity.server, activity.tool)}><${Said} text=${toolOf(activity)} /></a>`;
 
+const Approval = ({ id }) => html`<a href=${pathOf("approvals", id)}><${Said} text=${id.slice(-8)} /></a>`;
+
 // Calls ----------------------------------------------------------------------------------------------------------
 
 function Call({ call }) {
-  const held = useFetched(() => (call.approval_id ? get(pathOf("approvals", call.approval_id)) : Promise.resolve(null)), [call.approval_id, call.status]);
+  const held = useFetched(() => (APPROVAL.test(call.approval_id) ? get(pathOf("approvals", call.approval_id)) : Promise.resolve(null)), [call.approval_id, call.status]);
   return html`<header><div class="line"><${StateBadge} state=${call.status} />${call.safety_class && html`<${ClassBadge} safetyClass=${call.safety_class} />`}<span class="grow"></span><${Time} at=${call.at} ago=${false} /></div>
       <h2 id="story"><strong><${Said} text=${call.caller || "somebody"} most=${60} /></strong> called <strong><${Said} text=${toolOf(call)} most=${120} /></strong></h2></header>
     <section><h3>What became of it</h3><${Timeline} call=${call} approval=${held.value || null} /></section>
@@ -58,6 +64,8 @@ function Call({ call }) {
     <section><h3>Who and what</h3><${Facts} rows=${factsOf(call)} /></section>
     <${Again} call=${call} />`;
 }
+
+const bytes = (size) => (Number.isFinite(size) ? `${size.toLocaleString()} bytes` : "");
 
 /** Milliseconds as people read them. */
 function ms(value) {
@@ -70,7 +78,7 @@ function ms(value) {
 function stagesOf(call, approval) {
   const begin = Date.parse(approval ? approval.created_at : call.at);
   const since = (at) => Date.parse(at) - begin;
-  const took = call.timings ? call.timings.upstream_us / 1000 : null;
+  const took = Number.isFinite(call.timings?.upstream_us) ? call.timings.upstream_us / 1000 : null;
   const sent = Boolean(call.timings) || call.status === "sent";
   return [
     { name: "Received", at: 0, says: html`from <${Said} text=${call.caller || "somebody"} most=${60} />${call.entry && html` through <${Said} text=${call.entry} most=${40} />`}` },
@@ -80,7 +88,7 @@ function stagesOf(call, approval) {
     approval && { name: "Held", at: 0, took: approval.decided_at ? since(approval.decided_at) : null, says: html`<a href=${pathOf("approvals", approval.id)}>${approval.status === "pending" ? "and still waiting" : "until it was decided"}</a>` },
     approval?.decided_at && { name: "Decided", at: since(approval.decided_at), says: html`<${StateBadge} state=${approval.status} /> by <${Said} text=${approval.approver || DOORS[approval.approver_type] || "the system"} most=${60} />${approval.resolution && html`: <q><${Said} text=${approval.resolution} most=${400} /></q>`}` },
     sent && { name: "Forwarded", at: since(call.at), says: html`to <${Said} text=${call.server} most=${60} />` },
-    { name: call.timings ? "Result" : sent ? "No result yet" : "Refused", at: took === null ? null : since(call.at) + took, took, says: html`<${StateBadge} state=${call.status} />${call.result && ` ${call.result.size.toLocaleString()} bytes`}` },
+    { name: call.timings ? "Result" : sent ? "No result yet" : "Refused", at: took === null ? null : since(call.at) + took, took, says: html`<${StateBadge} state=${call.status} />${call.result && ` ${bytes(call.result.size)}`}` },
   ].filter(Boolean);
 }
 
@@ -95,14 +103,14 @@ function Timeline({ call, approval }) {
 function Intent({ call }) {
   const { intent, tool_variant: variant, warnings = [] } = call.metadata || {};
   const told = [intent?.operation_type, intent?.data_sensitivity].filter(Boolean).join(", ");
-  return html`${told || "nothing was declared"}${variant && html` <span class="dull">(<${Said} text=${variant} most=${40} />)</span>`}
+  return html`${told ? html`<${Said} text=${told} most=${120} />` : "nothing was declared"}${variant && html` <span class="dull">(<${Said} text=${variant} most=${40} />)</span>`}
     ${intent?.reason && html`<div class="untrusted"><${Long} text=${intent.reason} quoted=${true} /></div>`}
     ${warnings.map((each) => html`<div class="warning"><${Sign} name="alert" /><${Said} text=${each} most=${400} /></div>`)}`;
 }
 
 function Ruling({ call }) {
   return html`${call.verdict && html`<${StateBadge} state=${call.verdict} /> `}${call.rule_id && html`by <code><${Said} text=${call.rule_id} most=${80} /></code>`}
-    <ul class="plain">${(call.reasons || []).map((each) => html`<li><${Said} text=${each.text} most=${600} />${each.code && html` <code>${each.code}</code>`}</li>`)}</ul>`;
+    <ul class="plain">${(call.reasons || []).map((each) => html`<li><${Said} text=${each.text} most=${600} />${each.code && html` <code><${Said} text=${each.code} most=${60} /></code>`}</li>`)}</ul>`;
 }
 
 const isLost = (given) => Boolean(given && given.kept === false && "bytes" in given);
@@ -112,25 +120,25 @@ function Arguments({ given }) {
 }
 
 /** What is JSON is read more easily as a tree. */
-function parsed(text) {
+function parsed(content) {
+  if (typeof content !== "string") return content || null;
   try {
-    return text.startsWith("{") || text.startsWith("[") ? JSON.parse(text) : null;
+    return /^[{[]/.test(content) ? JSON.parse(content) : null;
   } catch {
     return null;
   }
 }
 
 function Result({ call }) {
+  const { size, content, error } = call.result || {};
+  const tree = useMemo(() => parsed(content), [content]);
   if (!call.result) return null;
-  const { size, content, error } = call.result;
-  const kept = content ?? error;
-  const tree = useMemo(() => parsed(content || ""), [content]);
-  return html`<section><h3>Result <span class="dull">(${size.toLocaleString()} bytes; the server's own words)</span></h3>
+  return html`<section><h3>Result <span class="dull">(${bytes(size) || "of unknown length"}; the server's own words)</span></h3>
     ${error && html`<p class="trouble"><${Long} text=${error} /></p>`}
     ${tree && html`<${Whole} value=${tree} />`}
     ${content && !tree && html`<div class="untrusted" tabindex="0" role="region" aria-label="Result"><${Long} text=${content} quoted=${true} /></div>`}
-    ${!kept && html`<p class="dull">Nothing of it was kept.</p>`}
-    ${content && content.length < size / 4 && html`<p class="dull">Only the beginning was kept.</p>`}</section>`;
+    ${!content && !error && html`<p class="dull">Nothing of it was kept.</p>`}
+    ${content && size > KEPT && html`<p class="dull">Only the beginning was kept.</p>`}</section>`;
 }
 
 function factsOf(call) {
@@ -143,9 +151,9 @@ function factsOf(call) {
     ["Model (its word)", said(call.model)],
     ["Session", others("session_id", call.session_id)],
     ["Workspace", said(call.workspace_id)],
-    ["Approval", call.approval_id && html`<a href=${pathOf("approvals", call.approval_id)}>${call.approval_id.slice(-8)}</a>`],
-    ["Class", call.safety_class && `${call.safety_class}${call.class_source ? `, by its ${call.class_source}` : ""}`],
-    ["Verdict", call.verdict && (STATES[call.verdict]?.word || call.verdict)],
+    ["Approval", call.approval_id && html`<${Approval} id=${call.approval_id} />`],
+    ["Class", said(call.safety_class && [call.safety_class, call.class_source && `by its ${call.class_source}`].filter(Boolean).join(", "))],
+    ["Verdict", said(call.verdict && (STATES[call.verdict]?.word || call.verdict))],
     ["Rule", said(call.rule_id)],
     ["Request", said(call.request_id)],
     ["Arguments' digest", call.digest && html`<code title=${call.digest}>${call.digest.slice(0, 12)}</code>`],

@@ -27,7 +27,7 @@ function Choice({ name, word, any = "any", options }) {
   const value = query.value[name] || "";
   const known = options.some(([each]) => each === value) || !value;
   return html`<label>${word} <select id=${`filter-${name}`} value=${value} onChange=${(event) => choose({ [name]: event.target.value })}>
-    <option value="">${any}</option>${options.map(([each, says]) => html`<option value=${each}>${says}</option>`)}${!known && html`<option value=${value}>${value}</option>`}
+    <option value="">${any}</option>${options.map(([each, says]) => html`<option value=${each}>${says}</option>`)}${!known && html`<option value=${value}>as in the address</option>`}
   </select></label>`;
 }
 
