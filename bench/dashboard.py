@@ -11,7 +11,7 @@ import asyncio
 import statistics
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -122,17 +122,11 @@ def measure(page: Page, running: House) -> None:
     tell(f"open the queue with {PENDING} waiting, all of it", [opened], None)
     tell("next in the queue (j)", presses(page, "j"))
     tell("previous in the queue (k)", presses(page, "k"))
-    denials = []
+    denials: list[float] = []
     for _ in range(10):
         page.keyboard.press("d")
-        field = page.get_by_label("Why not?")
-        field.wait_for()
-        before = page.url
-        denials.append(
-            until(
-                page, lambda: page.keyboard.press("Enter"), lambda old=before: page.wait_for_url(lambda url: url != old)
-            )
-        )
+        page.get_by_label("Why not?").wait_for()
+        denials.append(until(page, lambda: page.keyboard.press("Enter"), partial(_moved, page, page.url)))
     tell("deny, until the next is shown (through the gateway)", denials)
 
     opened = until(page, lambda: page.goto(running.address + "/activity"), page.locator("text=agent-").first.wait_for)
@@ -150,7 +144,7 @@ def measure(page: Page, running: House) -> None:
 
 
 @contextmanager
-def full_house(folder: Path) -> Iterator[House]:
+def full_house(folder: Path) -> Generator[House]:
     with DataFolder(folder / "data").hold():
         asyncio.run(fill(folder / "data"))
     with house(folder) as running:

@@ -97,6 +97,8 @@ class OpenRecord(Struct, frozen=True):
     began: Micros
     approval: str | None = None
     """The approval that it waited for, or came from."""
+    recorded: Micros | None = None
+    """How long it took until the record was on disk, where that was waited for."""
     questions: Mapping[str, int] | None = None
     """How often the caller was asked something by the server, by kind; it grows while the call is under way."""
 
@@ -222,8 +224,14 @@ def _body(chapter: Chapter, look: _Look) -> dict[str, Json]:
     }
     if outcome is not None:
         body["result"] = _result(outcome, look)
-        body["timings"] = {"upstream_us": chapter.took}
+        body["timings"] = _timings(chapter)
     return body
+
+
+def _timings(chapter: Chapter) -> dict[str, Json]:
+    """How long the stages took that a call has to wait for."""
+    told: dict[str, Json] = {"upstream_us": chapter.took}
+    return told if chapter.record.recorded is None else {"recorded_us": chapter.record.recorded, **told}
 
 
 def _result(outcome: Outcome, look: _Look) -> dict[str, Json]:

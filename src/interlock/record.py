@@ -117,6 +117,8 @@ class Recorder:
                 with contextlib.suppress(StoreUnavailable):
                     await self.outcome(record, Outcome(CallEvent.CANCEL))
                 raise
+            sent = self._clock.ticks()
+            record = structs.replace(record, began=sent, recorded=sent - record.began)
         return record
 
     async def _open(self, record: OpenRecord, grant: str | None) -> None:
@@ -196,7 +198,7 @@ class Recorder:
         now = self._clock.now()
         # After a failure only a write that is waited for tells whether the store can write again.
         waits = found is None or self._waits(found) or self._store.ailing
-        return OpenRecord(new_id(now), now, call, found, verdict, origin, waits, self._clock.ticks(), None, asked)
+        return OpenRecord(new_id(now), now, call, found, verdict, origin, waits, self._clock.ticks(), questions=asked)
 
     def _waits(self, found: ListedTool) -> bool:
         return self._wait is RecordWait.ALL or found.classification.gateway is not SafetyClass.READ_ONLY

@@ -40,7 +40,7 @@ INERT = """() => {
   }
   return { pwned: window.pwned ?? null, strangers, links, pictures, hidden };
 }"""
-NOTHING = {"pwned": None, "strangers": 0, "links": 0, "pictures": 0, "hidden": []}
+NOTHING: dict[str, Any] = {"pwned": None, "strangers": 0, "links": 0, "pictures": 0, "hidden": []}
 
 
 def approval_with(text: str, number: int, now: int) -> Approval:

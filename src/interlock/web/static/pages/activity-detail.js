@@ -74,11 +74,15 @@ function ms(value) {
   return value < 10_000 ? `${Math.round(value)} ms` : `${(value / 1000).toFixed(1)} s`;
 }
 
+/** How long a stage took, in ms; null when that was not measured. */
+const spent = (call, stage) => (Number.isFinite(call.timings?.[stage]) ? call.timings[stage] / 1000 : null);
+
 /** The stages that a call went through. `at` is how long after the beginning, `took` how long it lasted, in ms. */
 function stagesOf(call, approval) {
   const begin = Date.parse(approval ? approval.created_at : call.at);
   const since = (at) => Date.parse(at) - begin;
-  const took = Number.isFinite(call.timings?.upstream_us) ? call.timings.upstream_us / 1000 : null;
+  const took = spent(call, "upstream_us");
+  const recorded = spent(call, "recorded_us");
   const sent = Boolean(call.timings) || call.status === "sent";
   return [
     { name: "Received", at: 0, says: html`from <${Said} text=${call.caller || "somebody"} most=${60} />${call.entry && html` through <${Said} text=${call.entry} most=${40} />`}` },
@@ -87,8 +91,9 @@ function stagesOf(call, approval) {
     { name: "Rule", says: html`<${Ruling} call=${call} />` },
     approval && { name: "Held", at: 0, took: approval.decided_at ? since(approval.decided_at) : null, says: html`<a href=${pathOf("approvals", approval.id)}>${approval.status === "pending" ? "and still waiting" : "until it was decided"}</a>` },
     approval?.decided_at && { name: "Decided", at: since(approval.decided_at), says: html`<${StateBadge} state=${approval.status} /> by <${Said} text=${approval.approver || DOORS[approval.approver_type] || "the system"} most=${60} />${approval.resolution && html`: <q><${Said} text=${approval.resolution} most=${400} /></q>`}` },
-    sent && { name: "Forwarded", at: since(call.at), says: html`to <${Said} text=${call.server} most=${60} />` },
-    { name: call.timings ? "Result" : sent ? "No result yet" : "Refused", at: took === null ? null : since(call.at) + took, took, says: html`<${StateBadge} state=${call.status} />${call.result && ` ${bytes(call.result.size)}`}` },
+    recorded !== null && { name: "Recorded", at: since(call.at), took: recorded, says: "on disk before the first byte left" },
+    sent && { name: "Forwarded", at: since(call.at) + (recorded ?? 0), says: html`to <${Said} text=${call.server} most=${60} />` },
+    { name: call.timings ? "Result" : sent ? "No result yet" : "Refused", at: took === null ? null : since(call.at) + (recorded ?? 0) + took, took, says: html`<${StateBadge} state=${call.status} />${call.result && ` ${bytes(call.result.size)}`}` },
   ].filter(Boolean);
 }
 
