@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.house import House, Reviewer, house
 from tests.running import server_yaml
@@ -59,7 +59,7 @@ def become(shapes: Path, *tools: dict[str, Any]) -> None:
     list_other_tools(shapes / "log", shapes / "tools.json", [REPORT, ODD, *tools])
 
 
-def fields(page: Page) -> Any:
+def fields(page: Page) -> Locator:
     return page.get_by_role("region", name="Fields that differ")
 
 
@@ -138,9 +138,7 @@ def test_trust_counts_only_for_what_was_seen(gateway: House, boss: Reviewer, sha
     boss.complaints.clear()  # the browser tells of the refusal, as it should
 
 
-def test_all_that_a_server_changed_is_trusted_as_it_was_when_asked(
-    gateway: House, boss: Reviewer, shapes: Path
-) -> None:
+def test_what_a_server_changed_is_trusted_as_it_was_when_asked(gateway: House, boss: Reviewer, shapes: Path) -> None:
     page = boss.open("/servers/shapes")
     become(shapes, {**WEATHER, "description": "Once."}, {"name": "get_late", "inputSchema": {"type": "object"}})
     page.get_by_role("button", name="Trust its tools…").click()

@@ -8,7 +8,7 @@ import { Card, ClassBadge, Empty, Facts, Fetched, Sign, StateBadge, Time, Troubl
 import { Said } from "../text.js";
 import { Terms } from "./rules-words.js";
 import { parsedObject } from "./tools-fields.js";
-import { useTools } from "./tools-live.js";
+import { plainly, useTools } from "./tools-live.js";
 
 const RECENT = 30;
 const OFFERED = 30;
@@ -40,7 +40,7 @@ function PastCall({ call = "" }) {
   };
   return html`<${Card} title="A call that was made"><${Fetched} from=${from}>${({ items }) => html`<form onSubmit=${test}>
     ${items.length ? html`<label>One of the last <select value=${items.some((each) => each.id === call) ? call : ""} onChange=${(event) => choose({ view: "test", call: event.target.value }, { replace: false })}>
-      <option value="">choose</option>${items.map((each) => html`<option key=${each.id} value=${each.id}>${`${each.server}:${each.tool}`.slice(0, 80)} by ${String(each.caller).slice(0, 40)}, ${each.status}, ${new Date(each.at).toLocaleTimeString()}</option>`)}
+      <option value="">choose</option>${items.map((each) => html`<option key=${each.id} value=${each.id}>${plainly(`${each.server}:${each.tool}`.slice(0, 80))} by ${plainly(String(each.caller).slice(0, 40))}, ${each.status}, ${new Date(each.at).toLocaleTimeString()}</option>`)}
     </select></label>` : html`<p class="dull">No call is on record yet.</p>`}
     <label>Or its id <input value=${id} autocomplete="off" maxlength="100" onInput=${(event) => setId(event.target.value)} /></label>
     <div class="buttons"><button type="submit" disabled=${!id.trim()}>Test it</button></div>

@@ -9,7 +9,7 @@ import { Card, ClassBadge, Empty, Facts, Fetched, Page, Sign, Time, Trouble, toa
 import { Long, Said } from "../text.js";
 import { Whole } from "../tree.js";
 import { CLASSES } from "../words.js";
-import { useLive } from "./tools-live.js";
+import { plainly, useLive } from "./tools-live.js";
 import { FINDINGS, SOURCES, StandingBadge } from "./tools-marks.js";
 import { History, Unsettled } from "./tools-history.js";
 import { TryIt } from "./tools-try.js";
@@ -74,7 +74,7 @@ function Override({ found, changed }) {
     setProblem(null);
     try {
       const answer = await post(pathOf("tools", found.server, found.tool, "override"), { safety_class: wanted || null });
-      toast(`${found.name} is ${answer.safety_class || "as its evidence says"} from now on.`);
+      toast(`${plainly(found.name)} is ${answer.safety_class || "as its evidence says"} from now on.`);
       changed();
     } catch (refusal) {
       setProblem(refusal);

@@ -3,6 +3,7 @@
 
 import { html } from "../html.js";
 import { Long, Said } from "../text.js";
+import { plainly } from "./tools-live.js";
 
 const MOST_FIELDS = 60;
 const MOST_CHOICES = 200;
@@ -138,4 +139,4 @@ function Input({ field, text, attributes, onText }) {
   return html`<input ...${attributes} inputmode="decimal" autocomplete="off" placeholder=${field.required ? "" : "left out"} value=${text} onInput=${onText} />`;
 }
 
-const shown = (value) => (typeof value === "string" ? value : JSON.stringify(value)).slice(0, 200);
+const shown = (value) => plainly((typeof value === "string" ? value : JSON.stringify(value)).slice(0, 200));

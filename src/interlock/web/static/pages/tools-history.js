@@ -8,6 +8,7 @@ import { stale } from "../stream.js";
 import { Card, Fetched, Time, Trouble, toast, useFetched } from "../parts.js";
 import { Said } from "../text.js";
 import { Changes } from "./approvals.js";
+import { plainly } from "./tools-live.js";
 import { STANDINGS } from "./tools-marks.js";
 
 const asChanges = (changes) => changes.map((each) => ({ ...each, change: each.kind }));
@@ -29,7 +30,7 @@ export function Unsettled({ found, changed }) {
     setProblem(null);
     try {
       await post(pathOf("tools", found.server, found.tool, "trust"), { fingerprint: seen });
-      toast(`${found.name} is trusted as it is now.`);
+      toast(`${plainly(found.name)} is trusted as it is now.`);
     } catch (refusal) {
       setProblem(refusal);
     }

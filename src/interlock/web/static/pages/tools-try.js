@@ -10,6 +10,7 @@ import { Card, Sign, StateBadge, Trouble, toast } from "../parts.js";
 import { Long } from "../text.js";
 import { Whole } from "../tree.js";
 import { Field, argumentsOf, fieldsOf, initialText, parsedObject } from "./tools-fields.js";
+import { plainly } from "./tools-live.js";
 
 const OPERATOR_AGENT = "operator-agent";
 const OPERATIONS = { read: "read: it only looks", write: "write: it changes something", destructive: "destructive: it may destroy something" };
@@ -24,7 +25,7 @@ async function send(found, body) {
   const stop = new AbortController();
   setRun(found.name, { stop });
   setRun(found.name, await answered(found, body, stop));
-  if (location.pathname !== pathOf("tools", found.server, found.tool)) toast(`${found.name} answered; look at its page.`);
+  if (location.pathname !== pathOf("tools", found.server, found.tool)) toast(`${plainly(found.name)} answered; look at its page.`);
 }
 
 /** A refusal keeps the id of its activity, which the plain request of a page does not. */
