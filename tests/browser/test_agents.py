@@ -1,5 +1,6 @@
 """Agents and grants: who may act here, tokens that are shown once, and what is taken back."""
 
+from collections.abc import Callable
 from typing import Any
 
 from playwright.sync_api import expect
@@ -126,7 +127,9 @@ def test_one_caller_is_stopped_and_said_to_be(gateway: House, boss: Reviewer) ->
     gateway.rest("POST", "/thaw", {"caller": "magpie"})
 
 
-def test_whoever_only_reads_is_offered_nothing_that_changes_something(gateway: House, comes: Any) -> None:
+def test_whoever_only_reads_is_offered_nothing_that_changes_something(
+    gateway: House, comes: Callable[..., Reviewer]
+) -> None:
     granted(gateway, "robin", "pwd")
     reader = comes().sign_in(gateway.token("alma", "auditor", kind="human"))
     for path, seen in (("/agents/robin", "Live grants"), ("/agents?view=grants", "Live grants"), ("/agents", "Agents")):
