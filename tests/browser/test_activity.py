@@ -95,6 +95,7 @@ def test_a_filter_stands_in_the_address_and_holds_for_what_comes(gateway: House,
     page.get_by_label("Tool", exact=True).press("Enter")
     expect(page).to_have_url(re.compile(r"\?tool=read_note$"))
     expect(rows(page).filter(has_text="list_notes")).to_have_count(0)
+    expect(rows(page)).not_to_have_count(0)  # they come in one go
     known = rows(page).count()
     make(gateway)
     make(gateway, "read_note", arguments={"name": "todo"})
@@ -121,7 +122,7 @@ def test_a_held_call_is_opened_by_keyboard_and_tells_its_story_stage_by_stage(ga
 
     story = page.get_by_role("article")
     stages = story.locator(".timeline > li")
-    names = ["Received", "Classified", "Intent", "Rule", "Held", "Decided", "Forwarded", "Result"]
+    names = ["Received", "Classified", "Intent", "Rule", "Held", "Decided", "Recorded", "Forwarded", "Result"]
     expect(stages.locator(".name")).to_have_text(names)
     expect(stages.nth(5)).to_contain_text("Approved by operator: go ahead")
     for place in (5, 6, 7):

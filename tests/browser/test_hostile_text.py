@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
-from playwright.sync_api import Page
+from playwright.sync_api import Page, expect
 
 from interlock.clock import SystemClock
 from interlock.core.approvals import Approval
@@ -147,7 +147,7 @@ def gateway(tmp_path_factory: pytest.TempPathFactory) -> Generator[House]:
 
 
 def quiet(page: Page) -> Any:
-    page.wait_for_function("() => !document.querySelector('[aria-busy]')")
+    expect(page.locator("[aria-busy]")).to_have_count(0)
     return page.evaluate(INERT)
 
 

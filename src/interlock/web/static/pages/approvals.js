@@ -1,6 +1,6 @@
 // The queue: what waits for a second key, and everything that a reviewer needs to know to turn it or not.
 
-import { html, signal, useEffect, useState } from "../html.js";
+import { html, signal, useEffect, useLayoutEffect, useState } from "../html.js";
 import { get, pathOf, post } from "../api.js";
 import { isAdmin, mayApprove, me } from "../session.js";
 import { choose, go, query, words } from "../router.js";
@@ -44,7 +44,8 @@ function Queue() {
   useEffect(() => {
     if (chosenId && !shown) get(pathOf("approvals", chosenId)).then(learn, () => {});
   }, [chosenId]);
-  useEffect(() => {
+  // Before it is seen: a key that is pressed at the first sight of a call must count.
+  useLayoutEffect(() => {
     doing.value = null;
     armed.value = "";
   }, [chosenId]);
