@@ -66,9 +66,8 @@ class Agent:
         result = await self._client.call_tool(f"call_tool_{step.variant}", given)
         texts = [each.text for each in result.content if each.type == "text"]
         lines = [line for text in texts for line in text.splitlines() if line]
-        refusal: Mapping[str, Any] = {}
-        if result.is_error and isinstance(result.structured_content, dict):
-            refusal = cast("dict[str, Any]", result.structured_content)
+        told = cast("object", result.structured_content)
+        refusal = cast("Mapping[str, Any]", told if result.is_error and isinstance(told, dict) else {})
         return Saw(refusal.get("code"), " · ".join(lines))
 
 
