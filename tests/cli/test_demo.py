@@ -158,6 +158,31 @@ def test_told_to_stop_it_leaves_no_process_and_no_folder(place: Place, at: str) 
     assert place.digest() == before
 
 
+def test_the_link_is_opened_where_there_is_a_browser(place: Place, tmp_path: Path) -> None:
+    seen, browser = tmp_path / "seen", tmp_path / "browser"
+    browser.write_text(f'#!/bin/sh\necho "$1" > {seen}.new; mv {seen}.new {seen}\n')
+    browser.chmod(0o700)
+    with running(place, "demo", DISPLAY=":9", BROWSER=str(browser)) as process:
+        said = read_until(process, "interlock approval approve ap_")
+        eventually(seen.exists)
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=SECONDS)
+
+    assert f"Dashboard: {seen.read_text()}" in said
+    assert process.returncode == 130
+
+
+def test_when_nobody_reads_and_nobody_can_press_a_key_it_ends(place: Place) -> None:
+    with running(place) as process:
+        read_until(process, "One moment")
+        assert process.stdout is not None
+        process.stdout.close()
+        ended = process.wait(timeout=SECONDS)
+
+    assert ended == 0
+    assert list(place.temporary.iterdir()) == []
+
+
 @pytest.mark.parametrize("option", ["--config", "--data-dir"])
 def test_a_place_of_ones_own_is_refused(il: Interlock, option: str) -> None:
     done = il("demo", option, "somewhere")
@@ -166,11 +191,11 @@ def test_a_place_of_ones_own_is_refused(il: Interlock, option: str) -> None:
     assert done.err.startswith("the demo has a configuration and a folder of its own")
 
 
-def running(place: Place) -> subprocess.Popen[str]:
-    """The demo without a terminal."""
-    pipe = subprocess.PIPE
+def running(place: Place, *words: str, **more: str) -> subprocess.Popen[str]:
+    """The demo without a terminal; by default without a browser too."""
+    argv, pipe, env = [*COMMAND, *words] if words else DEMO, subprocess.PIPE, {**place.env, **more}
     return subprocess.Popen(
-        DEMO, stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe, text=True, env=place.env, cwd=place.here
+        argv, stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe, text=True, env=env, cwd=place.here
     )
 
 

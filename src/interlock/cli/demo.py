@@ -9,6 +9,7 @@ This module refuses to leave anything behind: whatever ends the demo, the proces
 import asyncio
 import contextlib
 import io
+import os
 import signal
 import sys
 import threading
@@ -106,7 +107,8 @@ async def _held(place: Stage, agent: "Agent", values: Values) -> Exit:
         seen = await _waiting(place)
         _say("held", f"{HELD.told}: {seen['tool_name']} is {seen['safety_class']}, so it waits for a second key.")
         _say("", f"{'':{_WIDTH}}  It gives this reason: {seen['justification']}")
-        answering = group.create_task(_answer(place, seen, values, await _invite(place, values)))
+        await _invite(place, values)
+        answering = group.create_task(_answer(place, seen, values))
         await asyncio.wait({call, answering}, return_when=asyncio.FIRST_COMPLETED)
         if not call.done() and answering.result():
             await asyncio.wait({call})
@@ -127,17 +129,17 @@ async def _waiting(place: Stage) -> Mapping[str, Any]:
         await asyncio.sleep(_PAUSE)
 
 
-async def _invite(place: Stage, values: Values) -> bool:
-    """Show the link to the dashboard, and open it; whether somebody still reads."""
+async def _invite(place: Stage, values: Values) -> None:
+    """Show the link to the dashboard, and open it."""
     link = f"{place.address}{(await place.api.post('session', 'link', body={}))['path']}"
-    reads = _say("", "") and _say("", f"Dashboard: {link}")
+    _say("", "")
+    _say("", f"Dashboard: {link}")
     if not (values.no_browser or values.yes):
         # A browser may stay in front of whoever starts it until it is closed.
         threading.Thread(target=open_browser, args=(link,), daemon=True).start()
-    return reads
 
 
-async def _answer(place: Stage, seen: Mapping[str, Any], values: Values, reads: bool) -> bool:
+async def _answer(place: Stage, seen: Mapping[str, Any], values: Values) -> bool:
     """Have the call answered; whether it was. False when whoever is here leaves."""
     if values.yes:
         _say("", "Approving it as the operator (--yes).")
@@ -147,7 +149,7 @@ async def _answer(place: Stage, seen: Mapping[str, Any], values: Values, reads: 
         _say("", "Press a to approve, d to deny, q to leave. Or answer it at the dashboard.")
         with keys_of(descriptor) as keys:
             return await _by_key(place, seen, keys)
-    if not reads:
+    if not _is_read():
         return False  # nobody is told of the call, so nobody would answer it
     _say("", f"Answer it there within {span(WAIT_SECONDS)}, or in another terminal; Ctrl-C ends the demo:")
     _say("", f"  interlock approval approve {seen['id']} --data-dir {place.data.path}")
@@ -198,17 +200,25 @@ def _logged(activity: Mapping[str, Any], answered: Mapping[str, Any]) -> tuple[s
     return short_time(activity["at"]), activity["status"], what, activity["safety_class"] or "-", who or "-"
 
 
-def _say(word: str, text: str) -> bool:
-    """A line on stdout, with its verdict before it in colour where there is a terminal; whether somebody reads."""
+def _say(word: str, text: str) -> None:
+    """A line on stdout, with its verdict before it in colour where there is a terminal."""
     if not word:
-        return write(f"{visible(text)}\n")
+        write(f"{visible(text)}\n")
+        return
     from rich.console import Console
     from rich.text import Text
 
     console = Console(file=io.StringIO(), force_terminal=sys.stdout.isatty(), highlight=False)
     with console.capture() as captured:
         console.print(Text(f"{word:<{_WIDTH}}", style=_STYLES[word]), end="")
-    return write(f"{captured.get()}  {visible(text)}\n")
+    write(f"{captured.get()}  {visible(text)}\n")
+
+
+def _is_read() -> bool:
+    """Whether what is said goes anywhere. In the place of a reader that went away, `write` has put nothing."""
+    with contextlib.suppress(io.UnsupportedOperation):
+        return not os.path.samestat(os.fstat(sys.stdout.fileno()), os.stat(os.devnull))
+    return True
 
 
 VERB = Verb(
