@@ -94,6 +94,8 @@ def test_the_verbs_are_all_there() -> None:
         "activity export",
         "rule test",
         "rule explain",
+        "rule suggest",
+        "rule replay",
         "rule lint",
         "token create",
         "token list",
