@@ -40,6 +40,7 @@ INERT = """() => {
   }
   return { pwned: window.pwned ?? null, strangers, links, pictures, hidden };
 }"""
+GO = "address => { history.pushState(null, '', address); dispatchEvent(new PopStateEvent('popstate')); }"
 NOTHING: dict[str, Any] = {"pwned": None, "strangers": 0, "links": 0, "pictures": 0, "hidden": []}
 
 

@@ -2,7 +2,7 @@
 
 import { html, signal, useEffect, useRef, useState } from "./html.js";
 import { CLASSES, STATES, signPath } from "./words.js";
-import { Said } from "./text.js";
+import { Said, seen } from "./text.js";
 import { ahead } from "./session.js";
 
 // Time -----------------------------------------------------------------------------------------------------------
@@ -83,7 +83,7 @@ export function Command({ text }) {
     setCopied(true);
     setTimeout(() => setCopied(false), 1500);
   };
-  return html`<span class="command"><code>${text}</code><button type="button" class="quiet" onClick=${copy} aria-label=${`Copy: ${text}`}><${Sign} name=${copied ? "check" : "copy"} /></button></span>`;
+  return html`<span class="command"><code>${seen(text)}</code><button type="button" class="quiet" onClick=${copy} aria-label=${`Copy: ${text}`}><${Sign} name=${copied ? "check" : "copy"} /></button></span>`;
 }
 
 /** Something that was refused: the sentence, and what to do. */

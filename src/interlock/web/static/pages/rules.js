@@ -53,7 +53,7 @@ function Suggestions() {
   <//>`;
 }
 
-const NoRules = ({ posture }) => html`<${Empty} title="There are no rules." command="interlock explain sample:delete_note">The posture <code>${posture}</code> decides everything. What it says about a tool:<//>`;
+const NoRules = ({ posture }) => html`<${Empty} title="There are no rules." command="interlock rule explain sample:delete_note">The posture <code>${posture}</code> decides everything. What it says about a tool:<//>`;
 
 function RuleCard({ rule, place }) {
   const conditions = conditionsInWords(rule.conditions);
