@@ -17,6 +17,7 @@ from interlock.cli.command import Verb, parser_for
 from interlock.cli.main import NOUNS, SUMMARY
 from interlock.config.tree import json_schema
 from interlock.errors import ANSWERS, SHELL_FIXES, Code, Exit, Message
+from interlock.web.problems import PROBLEM_JSON
 from interlock.web.routes import description
 
 FOLDER = Path(__file__).parent / "reference"
@@ -240,7 +241,9 @@ def _route(title: str, route: Schema, known: Mapping[str, Schema]) -> Lines:
 
 
 def _refusals(route: Schema) -> list[tuple[str, Schema]]:
-    return [(status, each) for status, each in route["responses"].items() if status.isdigit() and int(status) >= 400]
+    """Every answer that is a problem, by its status; one that waits for approval is 202."""
+    answers: Mapping[str, Schema] = route["responses"]
+    return [(at, each) for at, each in answers.items() if at.isdigit() and PROBLEM_JSON in each["content"]]
 
 
 def _codes_in(response: Schema) -> str:
@@ -248,7 +251,8 @@ def _codes_in(response: Schema) -> str:
 
 
 def _answer(route: Schema, known: Mapping[str, Schema]) -> str:
-    status, response = next((status, each) for status, each in route["responses"].items() if status < "3")
+    answers: Mapping[str, Schema] = route["responses"]
+    status, response = next((at, each) for at, each in answers.items() if PROBLEM_JSON not in each["content"])
     media: Mapping[str, Schema] = response["content"]
     if "application/json" not in media:
         return f"{status} with {' or '.join(map(_code, media))}"

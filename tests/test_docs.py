@@ -177,7 +177,7 @@ def test_every_command_that_is_shown_exists_with_its_options(page: Path) -> None
 def test_every_command_that_is_named_in_a_sentence_exists(page: Path) -> None:
     prose = re.sub(r"^```.*?^```", "", text_of(page), flags=re.M | re.S)
     nouns = {each.name for each in NOUNS}
-    for noun, second in re.findall(r"`interlock ([a-z-]+)(?: ([a-z-]+))?", prose):
+    for noun, second in re.findall(r"`interlock ([a-z][a-z-]*)(?:\s([a-z][a-z-]*))?", prose):
         assert noun in nouns, noun
         assert noun in VERBS or not second or f"{noun} {second}" in VERBS, f"{noun} {second}"
 
