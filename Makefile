@@ -55,6 +55,7 @@ bench: .venv/.dev ## run the measurements; each prints ratios of one run
 ELSEWHERE := <(script|img|iframe|source)[^>]* src="?(https?:)?//|<link[^>]* href="?(https?:)?//|@import|url\("?https?:
 docs: .venv/.dev .tools/docs/.done ## write the reference anew and build the site into .tools/site
 	$(BIN)/python docs/reference.py
+	@# The variable silences what its makers say about their next product.
 	NO_MKDOCS_2_WARNING=1 .tools/docs/bin/mkdocs build --quiet --strict --site-dir .tools/site
 	@! grep -rEn '$(ELSEWHERE)' .tools/site --include='*.html' --include='*.css'
 
