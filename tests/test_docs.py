@@ -64,10 +64,10 @@ VERBS = dict(verbs())
 @pytest.mark.parametrize("words", VERBS)
 def test_every_verb_is_in_the_reference_with_its_options(words: str) -> None:
     part = MADE["cli.md"].partition(f"## interlock {words}\n")[2].partition("\n## ")[0]
-    shown = set(re.findall(r"--[a-z_-]+", parser_for(words, VERBS[words]).format_usage()))
+    shown = options_in(parser_for(words, VERBS[words]).format_usage())
 
     assert VERBS[words].summary in part
-    assert shown - {"--config", "--data-dir"} <= set(re.findall(r"--[a-z_-]+", part))
+    assert shown - {"--config", "--data-dir"} <= options_in(part)
 
 
 SECTIONS = {
@@ -177,9 +177,16 @@ def test_every_command_that_is_shown_exists_with_its_options(page: Path) -> None
 def test_every_command_that_is_named_in_a_sentence_exists(page: Path) -> None:
     prose = re.sub(r"^```.*?^```", "", text_of(page), flags=re.M | re.S)
     nouns = {each.name for each in NOUNS}
-    for noun, second in re.findall(r"`interlock ([a-z][a-z-]*)(?:\s([a-z][a-z-]*))?", prose):
+    for noun, second, rest in re.findall(r"`interlock ([a-z][a-z-]*)(?:\s([a-z][a-z-]*))?([^`]*)`", prose):
         assert noun in nouns, noun
-        assert noun in VERBS or not second or f"{noun} {second}" in VERBS, f"{noun} {second}"
+        name = noun if noun in VERBS else f"{noun} {second}"
+        assert name in VERBS or not second, name
+        if name in VERBS:
+            assert options_in(rest) <= options_in(parser_for(name, VERBS[name]).format_usage()), f"{name}{rest}"
+
+
+def options_in(text: str) -> set[str]:
+    return set(re.findall(r"(?<![\w-])--[a-z_-]+", text))
 
 
 # Recipes --------------------------------------------------------------------------------------------------------
