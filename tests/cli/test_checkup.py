@@ -46,28 +46,6 @@ def test_a_good_configuration_is_counted(tmp_path: Path) -> None:
     assert (told.state, told.text.endswith(": 1 server, 0 rules.")) == (OK, True)
 
 
-def test_a_folder_that_others_may_read_is_a_finding(folder: DataFolder) -> None:
-    assert checkup.folder_check(folder).state == OK
-    folder.keep_credential("x")
-    folder.credential_file.chmod(0o644)
-    told = checkup.folder_check(folder)
-
-    assert (told.state, "operator.token" in told.text) == (FAIL, True)
-    assert f"chmod go-rwx {folder.credential_file}" in told.fix
-
-
-def test_a_folder_that_is_not_there_yet_is_fine(tmp_path: Path) -> None:
-    assert checkup.folder_check(DataFolder(tmp_path / "none")).state == OK
-    assert checkup.database_check(DataFolder(tmp_path / "none"))[0].state == OK
-    assert not (tmp_path / "none").exists()
-
-
-def test_a_database_that_is_none_is_a_finding(folder: DataFolder) -> None:
-    folder.database.write_text("nothing of the kind")
-
-    assert checkup.database_check(folder)[0].state == FAIL
-
-
 def test_a_port_that_somebody_else_has_is_a_finding(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         text = f"listen: {{port: {taken.getsockname()[1]}}}"

@@ -1,12 +1,15 @@
 """The checks that ask a gateway."""
 
+import socket
 from typing import Any
 
 import pytest
+from starlette.types import Receive, Scope, Send
 
 from interlock.cli.checkup import FAIL, OK, WARN
 from interlock.cli.checkup_live import (
     approvals_check,
+    dashboard_check,
     fixes,
     freezes_check,
     issuer_check,
@@ -16,6 +19,8 @@ from interlock.cli.checkup_live import (
     tools_check,
     unchecked,
 )
+from interlock.receive.reach import OwnReach, RemoteReach
+from interlock.web.dashboard import POLICY
 from interlock.web.times import iso
 
 NOW = 1_790_000_000_000_000
@@ -188,3 +193,36 @@ def test_of_many_stops_some_are_told() -> None:
     many = [{"kind": "caller", "caller": f"c{number}", "by": "alice"} for number in range(6)]
 
     assert freezes_check(many).text.endswith("caller 'c4' is frozen by alice, ….")
+
+
+# The dashboard --------------------------------------------------------------------------------------------------
+
+
+def answering(status: int, policy: str) -> OwnReach:
+    """What answers every request in this way."""
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        headers = [(b"content-security-policy", policy.encode())]
+        await send({"type": "http.response.start", "status": status, "headers": headers})
+        await send({"type": "http.response.body", "body": b"<!doctype html>"})
+
+    return OwnReach(app, "127.0.0.1:1")
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(
+    ("status", "policy", "state"), [(200, POLICY, OK), (200, "default-src *", WARN), (404, POLICY, FAIL)]
+)
+async def test_a_dashboard_is_there_when_it_comes_with_our_policy(status: int, policy: str, state: str) -> None:
+    told = await dashboard_check(answering(status, policy))
+
+    assert (told.state, bool(told.fix)) == (state, state != OK)
+
+
+@pytest.mark.anyio
+async def test_a_dashboard_that_nobody_serves_is_a_finding() -> None:
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))  # taken, and nobody listens
+        told = await dashboard_check(RemoteReach("127.0.0.1", closed.getsockname()[1], lambda: True))
+
+    assert (told.state, told.text.startswith("It cannot be reached: ")) == (FAIL, True)

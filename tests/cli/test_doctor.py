@@ -1,25 +1,52 @@
-"""`interlock doctor`: fourteen checks, and an exit code that says whether something was found."""
+"""`interlock doctor`: eighteen checks, an exit code that says whether something was found, and repairs."""
 
 import socket
 from pathlib import Path
 
 import pytest
 
-from interlock.store.folder import DATABASE
-from tests.cli.running import Beside, Interlock, configure, gateway_beside
+from interlock.cli.checkup_codes import CODES
+from interlock.store.folder import DATABASE, LOCK, DataFolder
+from tests.cli.aged import GONE, aged, version_of
+from tests.cli.running import Beside, Interlock, Outcome, configure, gateway_beside
 from tests.running import server_yaml
 from tests.upstream.running import stdio_argv
 
 NAMES = (
-    "config folder database gateway commands servers tools tokens issuer notices approvals freezes rules machine"
+    "config folder lock database schema gateway dashboard commands servers tools tokens issuer notices approvals "
+    "freezes rules machine clients"
 ).split()
 
 
-def test_fourteen_checks_are_told_with_their_state_and_their_fix(il: Interlock) -> None:
+@pytest.fixture(autouse=True)
+def nobody_at_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A home without any MCP client."""
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.delenv("CODEX_HOME", raising=False)
+    return tmp_path / "home"
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> DataFolder:
+    """A data folder that was left to itself for a while."""
+    data = tmp_path / "neglected"
+    data.mkdir(0o755)
+    monkeypatch.setenv("INTERLOCK_DATA_DIR", str(data))
+    configure("listen: {port: 0}\nservers: {off: {command: x, enabled: false}}\n")
+    return DataFolder(data)
+
+
+def states(done: Outcome) -> dict[str, str]:
+    return {each["check"]: each["state"] for each in done.json["checks"]}
+
+
+def test_eighteen_checks_are_told_with_their_state_and_their_fix(il: Interlock) -> None:
     done = il("doctor", "--json")
     checks = done.json["checks"]
 
-    assert [each["check"] for each in checks] == NAMES
+    assert [each["check"] for each in checks] == NAMES == list(CODES)
+    assert [each["code"] for each in checks] == [each.code for each in CODES.values()]
+    assert done.json["repairs"] == []
     assert done.exit == 20
     assert done.json["findings"] == 1
     assert [each["check"] for each in checks if each["state"] != "ok"] == ["tools"]
@@ -32,13 +59,14 @@ def test_where_all_is_well_it_ends_with_nothing(il: Interlock) -> None:
 
     assert done.exit == 0, done.out
     assert done.err == "All is well.\n"
-    assert [line.split()[:2] for line in done.lines[1:]] == [[name, "ok"] for name in NAMES]
+    assert [line.split()[:3] for line in done.lines[1:]] == [[CODES[name].code, name, "ok"] for name in NAMES]
 
 
 def test_a_gateway_that_runs_is_asked(il: Interlock, beside: Beside) -> None:
     checks = {each["check"]: each for each in il("doctor", "--json").json["checks"]}
 
     assert beside.running.host in checks["gateway"]["text"]
+    assert (checks["dashboard"]["state"], "It is served" in checks["dashboard"]["text"]) == ("ok", True)
     assert checks["servers"]["state"] == "fail"
     assert checks["servers"]["text"].startswith("down is ")
 
@@ -141,3 +169,58 @@ def test_a_database_that_cannot_be_used_is_told_once_for_all(
     assert done.exit == 20
     assert checks["database"]["state"] == "fail"
     assert checks["machine"]["state"] == "ok"
+
+
+# --fix ----------------------------------------------------------------------------------------------------------
+
+
+def test_what_needs_no_decision_is_repaired_and_checked_again(il: Interlock, folder: DataFolder) -> None:
+    aged(folder, 1)
+    (folder.path / LOCK).write_text(f"{GONE} http://127.0.0.1:7373")
+    before, planned = il("doctor", "--json"), il("doctor", "--fix", "--dry-run", "--json")
+    aged_still = version_of(folder)
+    (folder.path / LOCK).write_text(f"{GONE} http://127.0.0.1:7373")
+    done, again = il("doctor", "--fix", "--json"), il("doctor", "--fix")
+
+    assert (before.exit, states(before)["folder"], states(before)["lock"]) == (20, "fail", "warn")
+    assert (states(before)["schema"], states(before)["tools"], aged_still) == ("warn", "warn", 1)
+    assert {each["state"] for each in planned.json["repairs"]} == {"planned"}
+    assert {each["code"] for each in done.json["repairs"]} == {"IL-DATA-01", "IL-DATA-02", "IL-DATA-04"}
+    assert (done.exit, set(states(done).values())) == (0, {"ok"})
+    assert (again.exit, again.err, again.lines[0].split()[0]) == (0, "All is well.\n", "CODE")
+
+
+def test_what_was_repaired_is_told_first(il: Interlock, folder: DataFolder) -> None:
+    planned, done = il("doctor", "--fix", "--dry-run"), il("doctor", "--fix")
+
+    assert planned.lines[0] == f"IL-DATA-01 would be repaired: chmod 700 {folder.path}"
+    assert done.lines[:2] == [f"IL-DATA-01 repaired: chmod 700 {folder.path}", ""]
+
+
+def test_what_needs_a_decision_is_told_with_its_command_and_not_touched(
+    il: Interlock, folder: DataFolder, nobody_at_home: Path
+) -> None:
+    file = nobody_at_home / ".cursor" / "mcp.json"
+    file.parent.mkdir(parents=True)
+    file.write_text('{"mcpServers": {"interlock": {"command": "/nowhere/interlock", "args": ["stdio"]}}}')
+    before = file.read_bytes()
+    done = il("doctor", "--fix", "--json")
+    (check,) = [each for each in done.json["checks"] if each["check"] == "clients"]
+
+    assert (done.exit, check["state"]) == (20, "warn")
+    assert "`interlock client connect cursor`" in check["fix"]
+    assert file.read_bytes() == before
+
+
+def test_a_dry_run_without_fix_is_a_mistake(il: Interlock) -> None:
+    assert il("doctor", "--dry-run").exit == 2
+
+
+def test_the_codes_are_listed_and_nothing_is_checked(il: Interlock, tmp_path: Path) -> None:
+    data = str(tmp_path / "none")
+    done, as_json = il("doctor", "--list-codes", "--data-dir", data), il("doctor", "--list-codes", "--json")
+
+    assert (done.exit, done.err) == (0, "")
+    assert [line.split()[:2] for line in done.lines[1:]] == [[each.code, each.check] for each in CODES.values()]
+    assert [each["code"] for each in as_json.json["items"]] == [each.code for each in CODES.values()]
+    assert not Path(data).exists()

@@ -48,6 +48,7 @@ NOUNS_WITH_VERBS = ["approval", "grant", "call", "tool", "client", "server", "ac
 
 def test_the_verbs_are_all_there() -> None:
     assert set(VERBS) == {
+        "demo",
         "init",
         "serve",
         "stdio",
@@ -93,6 +94,8 @@ def test_the_verbs_are_all_there() -> None:
         "activity export",
         "rule test",
         "rule explain",
+        "rule suggest",
+        "rule replay",
         "rule lint",
         "token create",
         "token list",

@@ -141,3 +141,15 @@ def test_a_credential_half_written_before_is_replaced(tmp_path: Path) -> None:
     DataFolder(tmp_path).keep_credential("il_a_b")
 
     assert DataFolder(tmp_path).credential() == "il_a_b"
+
+
+@pytest.mark.parametrize(
+    ("content", "abandoned"),
+    [("", False), (f"{os.getpid()} http://127.0.0.1:1", False), (f"{2**22 + 1} http://127.0.0.1:1", True), ("x", True)],
+)
+def test_what_a_process_left_that_is_gone_can_be_told(tmp_path: Path, content: str, *, abandoned: bool) -> None:
+    assert DataFolder(tmp_path).was_abandoned() is False
+    (tmp_path / LOCK).write_text(content)
+
+    assert DataFolder(tmp_path).was_abandoned() is abandoned
+    assert (tmp_path / LOCK).read_text() == content

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from interlock.store.inspect import Looked, kept_servers, look
+from interlock.store.inspect import Looked, kept_servers, look, versions_of
+from interlock.store.migrate import migrations
 from interlock.store.protocol import KeptServer, Store, StoreUnavailable
 from tests.store.examples import activity, log_of
 
@@ -57,3 +58,22 @@ def test_without_a_database_nothing_is_kept(tmp_path: Path) -> None:
     assert kept_servers(tmp_path / "none.db") == {}
     with pytest.raises(StoreUnavailable):
         kept_servers(other)
+
+
+async def test_the_version_is_told_beside_the_one_that_is_known(store: Store, path: Path) -> None:
+    known = migrations()[-1].version
+    assert versions_of(path) == (known, known)
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA user_version = 1")
+
+    assert versions_of(path) == (1, known)
+
+
+@pytest.mark.parametrize("statement", ["CREATE TABLE theirs (a)", "PRAGMA user_version = 9"])
+def test_the_version_of_what_is_not_ours_is_refused(tmp_path: Path, statement: str) -> None:
+    with closing(sqlite3.connect(tmp_path / "other.db")) as connection:
+        connection.execute(statement)
+    with pytest.raises(StoreUnavailable, match="belongs to another program"):
+        versions_of(tmp_path / "other.db")
+    with pytest.raises(StoreUnavailable):
+        versions_of(tmp_path / "none.db")

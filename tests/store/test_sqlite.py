@@ -9,6 +9,7 @@ import stat
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import AsyncIterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
@@ -419,3 +420,22 @@ async def test_an_entry_that_is_written_while_somebody_looks_is_not_waited_for_i
             assert [each.seq for each in await store.next_entries(0, 5)] == [1]
     finally:
         await store.close()
+
+
+# Giving up ------------------------------------------------------------------------------------------------------
+async def test_whoever_gives_up_starting_leaves_nobody_at_work_in_the_folder(path: Path) -> None:
+    loop, given_up = asyncio.get_running_loop(), threading.Event()
+
+    class Meanwhile(StoppedClock):
+        """Asked for the time while the database is made, it has the start given up."""
+
+        def now(self) -> int:
+            loop.call_soon_threadsafe(lambda: (starting.cancel(), given_up.set()))
+            given_up.wait(10)
+            return super().now()
+
+    starting = asyncio.ensure_future(SqliteStore(path, Meanwhile()).start())
+    with pytest.raises(asyncio.CancelledError):
+        await starting
+
+    assert [each.name for each in threading.enumerate() if each.name.startswith("interlock-store-reader")] == []

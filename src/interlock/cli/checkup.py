@@ -1,19 +1,18 @@
-"""What `interlock doctor` can check by itself: the configuration, the folder, the database, the port, the commands.
+"""What `interlock doctor` can check by itself: the configuration, the port, the commands, the rules, the machine.
 
 Each check says in a sentence how it is, and what to do if it is not well. None of them starts, makes or changes
 anything, and none prints a secret.
 """
 
-import os
 import shlex
 import shutil
 import socket
-import stat
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from interlock.cli.checkup_codes import CODES
 from interlock.cli.render import counted
 from interlock.core.lint import lint
 from interlock.core.rules import RuleBook
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
     from interlock.config.tree import Server
 
 OK, WARN, FAIL = "ok", "warn", "fail"
-MOST_ENTRIES = 1_000
 _SHOWN = 5
 _LITTLE, _TOO_LITTLE = 1024**3, 100 * 1024**2
 """How many bytes of free disk are few, and how many are too few."""
@@ -42,6 +40,10 @@ class Check:
     text: str
     fix: str = ""
 
+    @property
+    def code(self) -> str:
+        return CODES[self.name].code
+
 
 def config_check(config: "Config | ConfigError") -> Check:
     if isinstance(config, ConfigError):
@@ -52,43 +54,6 @@ def config_check(config: "Config | ConfigError") -> Check:
     settings = config.settings
     told = f"{counted(len(settings.servers), 'server')}, {counted(len(settings.route_rules), 'rule')}"
     return Check("config", OK, f"{config.file}: {told}.")
-
-
-def folder_check(folder: DataFolder) -> Check:
-    try:
-        mode = stat.S_IMODE(folder.path.stat().st_mode)
-    except FileNotFoundError:
-        return Check("folder", OK, f"{folder.path} is not there yet; the first start makes it.")
-    except OSError as failed:
-        return Check("folder", FAIL, f"{folder.path}: {failed.strerror}", "Choose another with --data-dir.")
-    if not os.access(folder.path, os.R_OK | os.W_OK | os.X_OK):
-        return Check("folder", FAIL, f"{folder.path} cannot be written.", "Choose another with --data-dir.")
-    files = (folder.path, folder.database, folder.credential_file)
-    open_ones = [each for each in files if each.exists() and stat.S_IMODE(each.stat().st_mode) & 0o077]
-    if open_ones:
-        names = ", ".join(each.name or str(each) for each in open_ones)
-        fix = f"Take the rights of others away: chmod go-rwx {' '.join(map(str, open_ones))}"
-        return Check("folder", FAIL, f"Others may look into {names} (mode {mode:03o}).", fix)
-    return Check("folder", OK, f"{folder.path} is its owner's alone.")
-
-
-def database_check(folder: DataFolder) -> tuple[Check, int | None]:
-    """The check, and when the last entry was written."""
-    from interlock.store.inspect import look
-    from interlock.store.protocol import StoreUnavailable
-
-    if not folder.database.exists():
-        return Check("database", OK, "There is none yet; the first start makes it."), None
-    try:
-        looked = look(folder.database, MOST_ENTRIES)
-    except StoreUnavailable as failed:
-        fix = "Repair or restore it, or choose another folder with --data-dir."
-        return Check("database", FAIL, f"It cannot be read: {failed}", fix), None
-    if looked.broken is not None:
-        told = f"The log is broken at entry {looked.broken.seq}: {looked.broken.problem}."
-        return Check("database", FAIL, told, "Somebody may have changed the record: keep a copy of the file."), None
-    told = f"The newest part of the log holds together ({counted(looked.entries, 'record')})."
-    return Check("database", OK, told), looked.last_at
 
 
 def gateway_check(address: str | None, config: "Config | ConfigError") -> Check:

@@ -10,6 +10,7 @@ from typing import Any
 from interlock.cli.checkup import FAIL, OK, WARN, Check
 from interlock.cli.gateway import Api
 from interlock.cli.render import counted
+from interlock.receive.reach import Ask, Reach, Unreachable
 
 SOON = 7 * 86_400_000_000
 """A token that expires within this time is about to."""
@@ -39,6 +40,24 @@ async def live_checks(api: Api, now: int, *, holds: bool) -> list[Check]:
 def unchecked(why: str) -> list[Check]:
     """The same checks when no gateway can be asked."""
     return [Check(name, WARN, f"Not checked: {why}", "See above.") for name in _LIVE]
+
+
+async def dashboard_check(reach: Reach) -> Check:
+    """Whether a browser would get the dashboard of this program from a gateway that runs."""
+    from interlock.web.dashboard import POLICY
+
+    fix = "End that gateway and start it again with this program: `interlock serve`."
+    try:
+        async with reach.ask(Ask("GET", "/", {"accept": "text/html"})) as response:
+            await response.whole()
+    except Unreachable as gone:
+        return Check("dashboard", FAIL, f"It cannot be reached: {gone or 'no answer'}.", fix)
+    if response.status != 200:
+        return Check("dashboard", FAIL, f"It answers with {response.status}.", fix)
+    if response.headers.get("content-security-policy") != POLICY:
+        told = "What is served comes without the policy of this program: the gateway is of another version."
+        return Check("dashboard", WARN, told, fix)
+    return Check("dashboard", OK, "It is served; `interlock open` signs a browser in.")
 
 
 def servers_check(servers: Sequence[Mapping[str, Any]]) -> Check:

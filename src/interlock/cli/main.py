@@ -28,6 +28,7 @@ class Noun:
 
 
 NOUNS = (
+    Noun("demo", "See in a minute what Interlock does; nothing is left of it", "interlock.cli.demo"),
     Noun("init", "Take over the servers of the MCP clients here, and connect the clients", "interlock.cli.init"),
     Noun("serve", "Run the gateway that agents connect to", "interlock.cli.serve"),
     Noun("stdio", "Connect one MCP client over stdin and stdout", "interlock.cli.stdio"),

@@ -67,6 +67,18 @@ class DataFolder:
         finally:
             os.close(lock)
 
+    def was_abandoned(self) -> bool:
+        """Whether the lock file still has what a process wrote that is gone. It harms nobody: the next holder clears
+        it."""
+        try:
+            lock = os.open(self.path / LOCK, os.O_RDONLY | os.O_NOFOLLOW)
+        except OSError:
+            return False
+        try:
+            return bool(os.pread(lock, 1, 0)) and _announced(lock) is None
+        finally:
+            os.close(lock)
+
     def credential(self) -> str | None:
         """The operator's token, if there is one."""
         try:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from interlock.store import queries
 from interlock.store.chain import Break, first_break
+from interlock.store.migrate import versions
 from interlock.store.protocol import KeptServer, StoreUnavailable
 from interlock.store.rows import entry_of, server_of
 from interlock.store.sqlite import PATIENCE, READER_PRAGMAS, connect
@@ -50,3 +51,12 @@ def kept_servers(path: Path) -> dict[str, KeptServer]:
     except (OSError, sqlite3.Error) as failed:
         raise StoreUnavailable(str(failed)) from None
     return {server: server_of(*kept) for server, *kept in rows}
+
+
+def versions_of(path: Path) -> tuple[int, int]:
+    """The version of a database, and the one that this program would bring it to; raises StoreUnavailable."""
+    try:
+        with closing(connect(path, PATIENCE, READER_PRAGMAS)) as connection:
+            return versions(connection)
+    except (OSError, sqlite3.Error) as failed:
+        raise StoreUnavailable(str(failed)) from None

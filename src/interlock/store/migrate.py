@@ -53,6 +53,13 @@ def migrate(connection: sqlite3.Connection, steps: Sequence[Migration]) -> None:
             _apply(connection, step)
 
 
+def versions(connection: sqlite3.Connection) -> tuple[int, int]:
+    """How far the database has come, and how far this program would bring it. Raises for one that it would refuse."""
+    known = migrations()[-1].version
+    _refuse_others(connection, known)
+    return _version(connection), known
+
+
 def _apply(connection: sqlite3.Connection, step: Migration) -> None:
     connection.execute(BEGIN)
     try:

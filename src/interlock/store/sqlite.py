@@ -116,7 +116,12 @@ class SqliteStore:
 
     async def start(self) -> None:
         loop = asyncio.get_running_loop()
-        self._chain = await loop.run_in_executor(self._reader, prepare, self._path, self._clock, self._patience)
+        try:
+            self._chain = await loop.run_in_executor(self._reader, prepare, self._path, self._clock, self._patience)
+        except asyncio.CancelledError:
+            # The thread goes on all the same, and whoever gave up must not let go of the folder while it works there.
+            self._reader.shutdown(cancel_futures=True)
+            raise
         ledger = SqliteLedger(self._path, self._clock, self._chain, self._patience)
         self._writer = GroupWriter(ledger, self._clock, self._limits, on_commit=self._committed)
 
