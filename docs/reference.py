@@ -12,6 +12,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, TypeAlias, cast
 
 from interlock import errors
+from interlock.cli.checkup_codes import CODES
 from interlock.cli.clients import CLIENTS, Client, Surroundings, System
 from interlock.cli.command import Verb, parser_for
 from interlock.cli.main import NOUNS, SUMMARY
@@ -298,6 +299,13 @@ def _codes() -> Lines:
         if code in SHELL_FIXES:
             yield f"At a shell: {SHELL_FIXES[code]}"
             yield ""
+
+    yield "## Codes of the doctor"
+    yield ""
+    yield "What `interlock doctor` checks, and what `interlock doctor --fix` does about it by itself."
+    yield ""
+    checks = ((_code(each.code), each.check, each.what, each.repaired or "nothing") for each in CODES.values())
+    yield from _table(("code", "check", "what should be", "what --fix does"), checks)
 
 
 def _sentences(messages: Iterable[Message]) -> Iterator[Sequence[str]]:

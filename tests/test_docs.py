@@ -12,6 +12,7 @@ from urllib.parse import unquote
 import pytest
 from pydantic import BaseModel
 
+from interlock.cli.checkup_codes import CODES as CHECKS
 from interlock.cli.clients import CLIENTS
 from interlock.cli.command import Verb, parser_for
 from interlock.cli.main import NOUNS
@@ -104,6 +105,10 @@ def test_every_code_is_in_the_reference_with_a_sentence(code: Code) -> None:
 
     assert f"| [{code}](#{code.lower()}) | {answer.http} | {answer.exit.value} |" in MADE["codes.md"]
     assert MADE["codes.md"].partition(f"\n## {code}\n")[2].partition("\n## ")[0].count("\n| ") >= 2
+
+
+def test_every_check_of_the_doctor_is_in_the_reference() -> None:
+    assert [each.code for each in CHECKS.values() if f"| `{each.code}` | {each.check} |" not in MADE["codes.md"]] == []
 
 
 def test_every_client_is_named_where_clients_are_explained() -> None:
