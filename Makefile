@@ -5,7 +5,7 @@ UV := .tools/uv/bin/uv
 BIN := .venv/bin
 UV_ENV := UV_PYTHON_DOWNLOADS=never VIRTUAL_ENV=.venv
 
-.PHONY: help serve test torture check format bench lock clean
+.PHONY: help serve test torture check format bench docs lock clean
 
 help:
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1	\2/p' $(MAKEFILE_LIST)
@@ -51,12 +51,21 @@ bench: .venv/.dev ## run the measurements; each prints ratios of one run
 	$(BIN)/python bench/lane.py
 	$(BIN)/python bench/holds.py
 
+# What a page loads must come with it; links that a reader may follow can lead anywhere.
+ELSEWHERE := <(script|img|iframe|source)[^>]* src="?(https?:)?//|<link[^>]* href="?(https?:)?//|@import|url\("?https?:
+docs: .venv/.dev .tools/docs/.done ## write the reference anew and build the site into .tools/site
+	$(BIN)/python docs/reference.py
+	@# The variable silences what its makers say about their next product.
+	NO_MKDOCS_2_WARNING=1 .tools/docs/bin/mkdocs build --quiet --strict --site-dir .tools/site
+	@! grep -rEn '$(ELSEWHERE)' .tools/site --include='*.html' --include='*.css'
+
 LOCK := $(UV_ENV) $(UV) pip compile -q --generate-hashes --universal --python-version 3.11 --no-emit-index-url \
 	--custom-compile-command 'make lock'
 lock: $(UV) ## pin the dependencies anew
 	$(LOCK) pyproject.toml -o requirements.lock
 	$(LOCK) pyproject.toml --group dev -c requirements.lock -o requirements-dev.lock
 	$(LOCK) --group build -o requirements-build.lock
+	$(LOCK) --group docs -o requirements-docs.lock
 
 clean: ## remove everything that make set up
 	rm -rf .venv .tools node_modules .hypothesis .coverage .ruff_cache
@@ -78,6 +87,12 @@ INSTALL = $(UV_ENV) $(UV) pip install -q --no-deps --build-constraints requireme
 	$(UV_ENV) $(UV) pip sync -q --require-hashes requirements-dev.lock
 	$(INSTALL)
 	@touch $@ .venv/.run
+
+# Apart from .venv: nothing that Interlock runs with or is tested with depends on what builds the pages.
+.tools/docs/.done: $(UV) requirements-docs.lock
+	@test -x .tools/docs/bin/python || $(UV_ENV) $(UV) venv -q --python $(PYTHON) .tools/docs
+	VIRTUAL_ENV=.tools/docs $(UV) pip sync -q --require-hashes requirements-docs.lock
+	@touch $@
 
 # The dashboard is tested in Debian's chromium, which needs the rights of root to install.
 .tools/.browser:

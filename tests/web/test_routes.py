@@ -16,7 +16,7 @@ from interlock.receive.identify import ROLES
 from interlock.web import PREFIX, events
 from interlock.web.access import VISITORS
 from interlock.web.door import SIGN_IN
-from interlock.web.routes import ROUTES, Route
+from interlock.web.routes import ROUTES, Route, description
 from tests.web.office import HOUR, Office, fleet_of, office
 from tests.web.questions import ask as ask_approvers
 
@@ -138,6 +138,10 @@ async def test_the_description_names_itself_and_the_way_in(document: dict[str, A
     assert (document["info"]["title"], document["info"]["version"]) == ("Interlock", __version__)
     assert document["security"] == [{"token": []}]
     assert document["components"]["securitySchemes"]["token"]["scheme"] == "bearer"
+
+
+async def test_the_description_is_the_same_without_a_gateway(document: dict[str, Any]) -> None:
+    assert json.loads(json.dumps(description())) == document
 
 
 async def test_the_description_has_the_routes_of_the_list_and_no_others(document: dict[str, Any]) -> None:

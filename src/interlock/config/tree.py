@@ -370,9 +370,12 @@ class _SchemaWriter(GenerateJsonSchema):
 
 def json_schema() -> dict[str, Any]:
     """The JSON Schema of `interlock.yaml`, for editors and for checking files elsewhere."""
+    from interlock.config.meanings import MEANINGS
+
     schema = Settings.model_json_schema(schema_generator=_SchemaWriter)
-    for each in (schema, *schema["$defs"].values()):
-        for member in each["properties"].values() if "properties" in each else ():
+    for section, each in (("Settings", schema), *schema["$defs"].items()):
+        for key, member in each["properties"].items() if "properties" in each else ():
+            member["description"] = MEANINGS[section][key]
             if "patternProperties" in member:
                 member["additionalProperties"] = False
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema, "title": "interlock.yaml"}

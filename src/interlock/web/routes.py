@@ -170,7 +170,18 @@ _QUIET: TelemetryConfig = {
 
 def rest_app(parts: Parts) -> ASGIApp:
     """The REST interface, for requests whose path begins with `/api/v1`."""
-    app = FastAPI(
+    app = _application()
+    app.state.parts = parts
+    return Door(app, parts)
+
+
+def description() -> dict[str, Any]:
+    """The interface as OpenAPI, without a gateway."""
+    return _described(_application().openapi())
+
+
+def _application() -> FastAPI:
+    return FastAPI(
         title="Interlock",
         version=__version__,
         summary="What a safety gateway saw, decided and let pass, and who may use it.",
@@ -182,8 +193,6 @@ def rest_app(parts: Parts) -> ASGIApp:
         redoc_url=None,
         telemetry=_QUIET,
     )
-    app.state.parts = parts
-    return Door(app, parts)
 
 
 def _guarded(route: Route) -> GuardedRoute:
