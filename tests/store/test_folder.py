@@ -153,3 +153,10 @@ def test_what_a_process_left_that_is_gone_can_be_told(tmp_path: Path, content: s
 
     assert DataFolder(tmp_path).was_abandoned() is abandoned
     assert (tmp_path / LOCK).read_text() == content
+
+
+def test_whoever_leaves_in_order_leaves_no_address_behind(tmp_path: Path) -> None:
+    with DataFolder(tmp_path).hold() as hold:
+        hold.announce("http://127.0.0.1:1")
+
+    assert (tmp_path / LOCK).read_text() == ""

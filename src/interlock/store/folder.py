@@ -52,7 +52,10 @@ class DataFolder:
             except BlockingIOError:
                 raise FolderBusy(_announced(lock)) from None
             os.ftruncate(lock, 0)
-            yield Hold(self, lock)
+            try:
+                yield Hold(self, lock)
+            finally:
+                os.ftruncate(lock, 0)  # whoever leaves in order leaves no address behind
         finally:
             os.close(lock)
 
