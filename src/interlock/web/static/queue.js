@@ -6,6 +6,7 @@ import { get } from "./api.js";
 import { on, onOpen } from "./stream.js";
 
 const PAGE = 500;
+const TURNS = 3;
 
 /** id → approval; those that were answered stay until the page that shows them lets them go. */
 const known = signal(new Map());
@@ -33,13 +34,25 @@ export function learn(approval) {
   known.value = next;
 }
 
-async function fetchAll() {
-  const all = new Map();
+/** What the stream told while the queue was being fetched: it is not older than what was fetched. */
+let meanwhile = null;
+
+/** Every page of what waits; false when some of it moved from page to page, because others were answered. */
+async function fetchPages(all) {
+  const waiting = new Set();
   for (let offset = 0; ; offset += PAGE) {
     const { items, total } = await get("/approvals", { status: "pending", limit: PAGE, offset });
-    items.forEach((each) => all.set(each.id, each));
-    if (!items.length || offset + PAGE >= total) break;
+    items.forEach((each) => all.set(each.id, each) && waiting.add(each.id));
+    if (!items.length || offset + PAGE >= total) return waiting.size >= total;
   }
+}
+
+async function fetchAll() {
+  meanwhile = new Map();
+  const all = new Map([...known.value].filter(([, each]) => each.status !== "pending"));
+  for (let turn = 0; turn < TURNS && !(await fetchPages(all)); turn += 1);
+  meanwhile.forEach((each, id) => all.set(id, each));
+  meanwhile = null;
   batch(() => {
     // What was thought to wait and is not among them was answered while nobody listened.
     const gone = [...known.value.values()].filter((each) => each.status === "pending" && !all.has(each.id));
@@ -56,6 +69,7 @@ export function begin() {
     if (!approval.id) return;
     const isNew = name === "approval.created" && !known.value.has(approval.id);
     learn({ ...found(approval.id), ...approval });
+    meanwhile?.set(approval.id, found(approval.id));
     if (isNew) arrivals.forEach((listener) => listener(approval));
   });
 }

@@ -2,7 +2,7 @@
 // a stream that went quiet must be told from one on which nothing happens, or somebody answers what is long over.
 
 import { signal } from "./html.js";
-import { raw } from "./api.js";
+import { get, raw } from "./api.js";
 
 const QUIET_MS = 25_000; // the gateway says something every 15 seconds
 const FIRST_PAUSE_MS = 500;
@@ -67,6 +67,7 @@ async function readOnce(ended, opened) {
     const headers = lastId ? { accept: "text/event-stream", "last-event-id": lastId } : { accept: "text/event-stream" };
     const answer = await raw("GET", "/events", undefined, { signal: quiet.signal, headers });
     if (answer.status === 400) lastId = ""; // another gateway, or another log: begin anew
+    if (answer.status === 401) await get("/session"); // which tells everybody that this browser is signed out
     if (!answer.ok) return;
     const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
     let rest = "";
