@@ -117,3 +117,15 @@ def test_a_cookie_without_the_second_secret_changes_nothing(gateway: House, boss
     assert (answer.status_code, answer.json()["code"]) == (403, "FORBIDDEN")
     assert gateway.held(1)[0]["status"] == "pending"
     assert (cookie.get("httpOnly"), cookie.get("sameSite")) == (True, "Strict")
+
+
+def test_whose_token_is_revoked_is_signed_out_by_the_next_thing_that_happens(
+    gateway: House, comes: Callable[..., Reviewer]
+) -> None:
+    token = gateway.token("leaver", "approver", kind="human")
+    leaver = comes().sign_in(token)
+    expect(leaver.page.get_by_text("Nothing waits.")).to_be_visible()
+    gateway.rest("DELETE", f"/tokens/{token.split('_')[1]}")
+    gateway.call("sample__list_notes", {}).result(30)
+
+    expect(leaver.page.get_by_text("This browser is not signed in.")).to_be_visible()
