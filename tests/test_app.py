@@ -8,6 +8,7 @@ import pytest
 from mcp.client import Client
 from msgspec.structs import replace
 
+from interlock import errors
 from interlock.app import overrides_of, policy_of, secrets_of, settle_what_a_crash_left, upstreams_of
 from interlock.approve.notices import Notice
 from interlock.core.approvals import Approver, ApproverType
@@ -15,6 +16,7 @@ from interlock.core.health import Health
 from interlock.core.intent import IntentMode
 from interlock.core.lifecycle import CallState
 from interlock.core.safety import Posture, SafetyClass
+from interlock.errors import InterlockError
 from interlock.forward.upstream import Scope, UpstreamSpec
 from interlock.record import config_change
 from interlock.store.protocol import Activity, ActivityFilter, ActivityType, Store
@@ -134,6 +136,15 @@ async def test_a_gateway_with_no_configuration_has_the_tools_of_the_sample(tmp_p
     assert "sample:read_note" in names
     assert health is Health.READY
     assert gateway.fleet.upstreams["sample"].health is Health.STOPPED
+
+
+async def test_a_store_that_is_not_built_is_refused_instead_of_keeping_the_record_elsewhere(tmp_path: Path) -> None:
+    with pytest.raises(InterlockError) as refused:
+        async with started(tmp_path, "store: postgresql://db/interlock"):
+            pass
+
+    assert refused.value.reason == errors.STORE_NOT_BUILT()
+    assert not (tmp_path / "data" / "interlock.db").exists()
 
 
 async def test_what_a_crash_left_open_is_indeterminate_afterwards(tmp_path: Path) -> None:

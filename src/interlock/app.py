@@ -41,7 +41,7 @@ from interlock.core.policy import Draft, Patience, Policy
 from interlock.core.rates import Limits
 from interlock.core.rules import RuleBook
 from interlock.core.safety import SafetyClass
-from interlock.errors import ConfigError
+from interlock.errors import ConfigError, InterlockError
 from interlock.forward.drift import Drift
 from interlock.forward.fleet import Fleet
 from interlock.forward.upstream import Scope as AuthScope
@@ -256,6 +256,8 @@ async def running_gateway(
 
     Without `servers` no upstream is started: enough for looking at what is on record.
     """
+    if config.settings.store != "sqlite":
+        raise InterlockError(errors.STORE_NOT_BUILT())  # to keep the record elsewhere than told would be worse
     time = clock or SystemClock()
     async with contextlib.AsyncExitStack() as stack:
         store = SqliteStore(hold.folder.database, time)

@@ -82,6 +82,11 @@ STORE_UNUSABLE = Message(
     "The database in {folder} cannot be used: {problem}",
     "Nothing was started. Repair or restore it, or choose another folder with --data-dir.",
 )
+STORE_NOT_BUILT = Message(
+    Code.AUDIT_UNAVAILABLE,
+    "This version keeps its record in SQLite only, and the configuration names another store.",
+    "Nothing was started. Set `store: sqlite`, or leave it out.",
+)
 UPSTREAM_TIMEOUT = Message(
     Code.UPSTREAM_TIMEOUT,
     "Server '{server}' did not answer within {seconds} s.",
