@@ -83,7 +83,7 @@ def test_the_rules_are_tested_on_a_call_that_is_only_thought_of(gateway: House, 
 
     found = page.get_by_role("heading", name="What is said of sample:run_script").locator("..").locator("..")
     expect(found).to_contain_text("scripts-wait")
-    expect(found).to_contain_text("within 5m 0s, by 2 of humans")
+    expect(found).to_contain_text("within 5m, by 2 of humans")
     assert len(gateway.rest("GET", "/activity")["items"]) == before
 
 
