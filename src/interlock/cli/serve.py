@@ -40,16 +40,18 @@ async def _run(config: "Config", folder: DataFolder) -> None:
     from interlock.config.load import with_listen
 
     listen = config.settings.listen
-    with contextlib.closing(bind(listen.host, listen.port)) as listener:
+    async with contextlib.AsyncExitStack() as stack:
+        # The folder first: whoever starts a second gateway by mistake is told so, and not that its port is taken.
+        hold = await _held(stack, folder)
+        listener = stack.enter_context(contextlib.closing(bind(listen.host, listen.port)))
         config = with_listen(config, None, listener.getsockname()[1])
-        async with contextlib.AsyncExitStack() as stack:
-            gateway, hold = await _started(stack, config, folder)
-            if safe := await _is_safe(gateway, config):
-                await stack.enter_async_context(listening(gateway, listener, hold))
-                _spare_the_collector()
-                _greet(gateway, config, hold)
-                _invite(gateway, hold)
-                await _told_to_stop()
+        gateway = await started(stack, config, hold, servers=True)
+        if safe := await _is_safe(gateway, config):
+            await stack.enter_async_context(listening(gateway, listener, hold))
+            _spare_the_collector()
+            _greet(gateway, config, hold)
+            _invite(gateway, hold)
+            await _told_to_stop()
     if not safe:
         raise bad(
             f"listening on {listen.host} needs tokens, and there is none for an agent",
@@ -57,10 +59,10 @@ async def _run(config: "Config", folder: DataFolder) -> None:
         )
 
 
-async def _started(stack: contextlib.AsyncExitStack, config: "Config", folder: DataFolder) -> "tuple[Gateway, Hold]":
+async def _held(stack: contextlib.AsyncExitStack, folder: DataFolder) -> Hold:
     hold = await hold_or_reach(stack, folder)
     if isinstance(hold, Hold):
-        return await started(stack, config, hold, servers=True), hold
+        return hold
     raise InterlockError(errors.GATEWAY_RUNS(folder=folder.path, address=hold.address))
 
 
