@@ -162,12 +162,14 @@ def _activity(chapter: Chapter, body: dict[str, Json], known: KnownSecrets) -> A
 def asked_of(call: Call, found: ListedTool, origin: Origin, verdict: Verdict, known: KnownSecrets) -> JsonObject:
     """What reviewers are shown of a call that waits for them. Kept as long as the approval is, so nothing secret is in
     it, and what is too long to be kept is counted and not cut."""
-    look = _Look(known, closely=True)
+    look, size = _Look(known, closely=True), len(msgspec.json.encode(call.arguments))
     return {
         "request_session_id": _label(origin.session_id, known),
         "request_client_type": _label(origin.client, known),
         "request_model": _label(origin.model, known),
-        "arguments": look.arguments(call.arguments, len(msgspec.json.encode(call.arguments))),
+        "arguments": look.arguments(call.arguments, size),
+        # Beside them, because whatever stands in them is the word of the requester.
+        "arguments_kept": size <= MAX_ARGUMENTS,
         "class_source": found.classification.source,
         "reasons": [{"code": each.code, "text": look.text(each.text, MAX_TOLD)} for each in verdict.reasons],
         "intent": _shown_intent(call.declaration, look),
@@ -222,6 +224,8 @@ def _body(chapter: Chapter, look: _Look) -> dict[str, Json]:
         "arguments": look.arguments(call.arguments, chapter.size),
         "digest": call.digest,
     }
+    if chapter.size > MAX_ARGUMENTS:
+        body["arguments_kept"] = False
     if outcome is not None:
         body["result"] = _result(outcome, look)
         body["timings"] = _timings(chapter)

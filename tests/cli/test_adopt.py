@@ -93,7 +93,10 @@ def test_a_name_becomes_an_id(name: str, server: str) -> None:
     [
         ({"command": "/usr/bin/interlock", "args": ["stdio"]}, True),
         ({"command": "uvx", "args": ["interlock", "stdio"]}, True),
+        ({"command": "/opt/venv/bin/python3.11", "args": ["-m", "interlock", "stdio"]}, True),
         ({"command": "npx", "args": ["x"]}, False),
+        ({"command": "/opt/other/il", "args": ["--steal"]}, False),
+        ({"command": "/bin/sh", "args": ["-c", "other", "interlock", "stdio"]}, False),
         ({"url": "https://h/"}, False),
     ],
 )

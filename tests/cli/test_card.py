@@ -75,11 +75,18 @@ def test_a_dangerous_class_and_an_unknown_one_stand_out() -> None:
 
 
 def test_arguments_that_were_not_kept_are_an_alarm() -> None:
-    lines = card(approval(arguments={"kept": False, "bytes": 70_000, "keys": ["sql"]}), NOW)
+    lines = card(approval(arguments={"bytes": 70_000, "keys": ["sql"]}, arguments_kept=False), NOW)
 
     assert [each.text for each in lines if each.alarming] == [
         "The arguments are too long to be kept, so you cannot see what you would approve."
     ]
+
+
+def test_arguments_that_look_like_some_that_were_not_kept_are_shown_as_what_they_are() -> None:
+    lines = card(approval(arguments={"kept": False, "bytes": 70_000, "path": "/etc"}, arguments_kept=True), NOW)
+
+    assert not [each for each in lines if each.alarming]
+    assert any("/etc" in each.text for each in lines)
 
 
 @pytest.mark.parametrize(

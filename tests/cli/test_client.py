@@ -63,12 +63,24 @@ def test_over_http_too(il: Interlock, client: str) -> None:
 def test_the_configuration_is_named_by_its_whole_path(il: Interlock, home: Path) -> None:
     configure("posture: open\n")
 
-    il("client", "connect", "zed", "--yes", "--data-dir", "d")
+    il("client", "connect", "zed", "--yes", "--config", "interlock.yaml", "--data-dir", "d")
 
     entry = json.loads(CLIENTS["zed"].user_file(surroundings()).read_text())["context_servers"]["interlock"]
     here = os.getcwd()
     assert entry["args"] == ["stdio", "--config", f"{here}/interlock.yaml", "--data-dir", f"{here}/d"]
     assert Path(entry["command"]).is_absolute()
+
+
+def test_settings_of_the_folder_one_happens_to_be_in_are_not_what_a_client_is_told_to_use(il: Interlock) -> None:
+    configure("posture: open\n")
+    il("client", "connect", "zed", "--yes")
+    entry = json.loads(CLIENTS["zed"].user_file(surroundings()).read_text())["context_servers"]["interlock"]
+
+    named = Path(entry["args"][2])
+    assert entry["args"][:2] == ["stdio", "--config"]
+    assert named.is_absolute()
+    assert named != Path.cwd() / "interlock.yaml"
+    assert named.read_text().startswith("# Settings of Interlock")
 
 
 def test_a_file_that_connecting_made_is_removed_by_undoing(il: Interlock) -> None:

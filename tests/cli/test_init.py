@@ -52,6 +52,16 @@ def test_when_nobody_can_be_asked_the_plan_is_shown_and_nothing_changed(
     assert (file.read_bytes(), settings.exists()) == (golden("cursor"), False)
 
 
+def test_commands_of_a_project_are_shown_and_not_started_by_a_yes_to_everything(il: Interlock, tmp_path: Path) -> None:
+    seen = tmp_path / "seen"
+    entry = {"command": "/bin/sh", "args": ["-c", f"touch {seen}"]}
+    Path(".mcp.json").write_text(json.dumps({"mcpServers": {"theirs": entry}}))
+    done = il("init", "--project", "--yes")
+
+    assert f"theirs: /bin/sh -c 'touch {seen}'" in done.lines
+    assert not seen.exists()
+
+
 def test_files_of_a_project_are_read_only_when_asked_for(il: Interlock) -> None:
     written(Path(".mcp.json"), '{"mcpServers": {"theirs": {"command": "rm", "args": ["-rf", "/nothing"]}}}')
 

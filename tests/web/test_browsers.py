@@ -153,9 +153,40 @@ def test_a_browser_may_no_more_than_the_token_may_by_now(door: Door) -> None:
     assert found.principal.roles == {"auditor"}
 
 
-@pytest.mark.parametrize("header", ["", "a=b", "interlock_7374=x", "interlock_7373", "\x00=;;;", 'interlock_7373="'])
+@pytest.mark.parametrize("header", ["", "a=b", "interlock_7374=x", "interlock_7373", "\x00=;;;", "a; b; =c"])
 def test_a_request_without_a_cookie_of_ours_is_not_about_a_browser(door: Door, header: str) -> None:
     assert door.browsers.identify("GET", {"cookie": header}) is None
+
+
+@pytest.mark.parametrize("other", ['prefs={"a": 1}', "a b=c", "=x", "path=/", "interlock_7373=zzz", 'q="', "[x]=1"])
+def test_what_others_put_beside_our_cookie_does_not_hide_it(door: Door, other: str) -> None:
+    someone = door.signed_in()
+    for header in (f"{other}; interlock_7373={someone.cookie}", f"interlock_7373={someone.cookie}; {other}"):
+        assert isinstance(door.browsers.identify("GET", {"cookie": header}), Found)
+
+
+def test_nobody_pushes_out_the_codes_and_browsers_of_another(door: Door) -> None:
+    someone, (code, _) = door.signed_in(), door.browsers.code_for(door.person)
+    other, text = mint("auditor", "human", ["auditor"], NOW, None)
+    door.callers.add(other)
+    pusher = door.callers.identify(f"Bearer {text}")
+    assert isinstance(pusher, Principal)
+    for _ in range(MOST_BROWSERS + MOST_CODES):
+        door.browsers.sign_in(door.browsers.code_for(pusher)[0])
+        door.browsers.code_for(pusher)
+
+    assert isinstance(door.asks(someone), Found)
+    assert door.browsers.sign_in(code) is not None
+
+
+def test_what_is_over_is_not_kept(door: Door) -> None:
+    someone = door.signed_in()
+    door.browsers.code_for(door.person)
+    door.clock.forward(BROWSER_SECONDS * SECOND)
+    door.callers.add(door.token)
+    door.browsers.code_for(door.person)
+
+    assert someone.browser.id not in repr(vars(door.browsers))
 
 
 def test_a_cookie_that_nobody_was_given_is_refused(door: Door) -> None:

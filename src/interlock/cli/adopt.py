@@ -78,12 +78,22 @@ def id_of(name: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-") or "server"
 
 
+_OURS = (
+    (r"interlock|il", ["stdio"]),
+    (r"python[\d.]*", ["-m", "interlock", "stdio"]),
+    (r"uvx", ["interlock", "stdio"]),
+    (r"pipx", ["run", "interlock", "stdio"]),
+)
+"""The ways in which a client starts Interlock: the program, and what its arguments begin with."""
+
+
 def is_ours(entry: Mapping[str, Any]) -> bool:
     """Whether an entry is Interlock itself, which a client talks to."""
     command = re.split(r"[/\\]", str(entry.get("command", "")))[-1].removesuffix(".exe")
     given = entry.get("args")
     arguments = [str(each) for each in cast("list[Any]", given)] if isinstance(given, list) else []
-    return command in ("interlock", "il") or ("interlock" in arguments and "stdio" in arguments)
+    # By the whole shape: somebody else's program may have our name, or our words among its arguments.
+    return any(re.fullmatch(name, command) and arguments[: len(words)] == words for name, words in _OURS)
 
 
 def _command(adopted: Adopted, entry: Mapping[str, Any]) -> None:

@@ -107,7 +107,7 @@ def _labels(approval: Mapping[str, Any]) -> Iterator[str]:
 def _arguments(approval: Mapping[str, Any]) -> Iterator[Line]:
     arguments: Json = approval.get("arguments")
     yield Line("", "")
-    if _was_not_kept(arguments):
+    if approval.get("arguments_kept") is False:
         yield Line(
             "", "The arguments are too long to be kept, so you cannot see what you would approve.", alarming=True
         )
@@ -115,10 +115,6 @@ def _arguments(approval: Mapping[str, Any]) -> Iterator[Line]:
         yield Line("", "Arguments, in full except for secrets:")
     text = json.dumps(arguments, indent=2, ensure_ascii=False)
     yield from (Line("", each, _INDENT) for each in text.split("\n"))
-
-
-def _was_not_kept(arguments: Json) -> bool:
-    return isinstance(arguments, Mapping) and arguments.get("kept") is False and "bytes" in arguments
 
 
 # How it is answered ---------------------------------------------------------------------------------------------

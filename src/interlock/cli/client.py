@@ -5,10 +5,14 @@ A file of a client is changed only after its difference was shown and somebody a
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from platformdirs import user_config_path
+
 from interlock import errors
+from interlock.cli import rewrite
 from interlock.cli.ask import add_consent, agreed, can_ask
 from interlock.cli.client_file import read, surroundings
 from interlock.cli.clients import CLIENTS, Client
@@ -16,12 +20,13 @@ from interlock.cli.command import Options, Values, Verb, add_json
 from interlock.cli.connect import Edit, Ours, Wish, edits, our_command, our_url
 from interlock.cli.gateway import folder_of
 from interlock.cli.gather import is_our_entry
-from interlock.cli.inputs import known, load_config
+from interlock.cli.inputs import known
 from interlock.cli.journal import Change, Journal
 from interlock.cli.render import counted, note, print_json, print_lines, print_table, print_text
 from interlock.clock import SystemClock
-from interlock.config.load import Config
-from interlock.config.tree import Server
+from interlock.config.load import Config, load
+from interlock.config.places import FILE_NAME
+from interlock.config.tree import Server, Settings
 from interlock.errors import Exit, InterlockError
 
 # list -----------------------------------------------------------------------------------------------------------
@@ -104,10 +109,29 @@ def _connect(values: Values) -> Exit:
 
 def _wanted(values: Values) -> list[Edit]:
     names = [known("client", each, list(CLIENTS)) for each in dict.fromkeys(values.names)]
-    ours = ours_of(values, load_config(values))
+    place = settings_place(values)
+    ours = ours_of(values, replace(read_settings(place), file=place))
     wish = Wish(http=values.http, keep=values.keep, project=values.project)
     around = surroundings()
     return [edit for each in names for edit in edits(CLIENTS[each], around, ours, wish)]
+
+
+def settings_place(values: Values) -> Path:
+    """The settings file that clients are told to use: the user's, unless one was named. That of the working directory
+    may be anybody's."""
+    named = values.config or os.environ.get("INTERLOCK_CONFIG")
+    return Path(named).absolute() if named else user_config_path("interlock") / FILE_NAME
+
+
+def read_settings(place: Path) -> Config:
+    return load(str(place)) if os.path.lexists(place) else Config(Settings(), place, {})
+
+
+def ensure_settings(place: Path) -> None:
+    """See that there is a settings file, because an entry of ours names it."""
+    if not os.path.lexists(place):
+        rewrite.replaced(place, b"# Settings of Interlock; `interlock config schema` describes them.\n", None)
+        note(f"Wrote {place}.")
 
 
 def ours_of(values: Values, config: Config) -> Ours:
@@ -145,6 +169,7 @@ def show(wanted: Sequence[Edit]) -> None:
 
 def write(wanted: Sequence[Edit], values: Values) -> None:
     """Write what was shown, and say where the copies are."""
+    ensure_settings(settings_place(values))
     journal = Journal(folder_of(values).path, SystemClock())
     for each in wanted:
         backup = journal.write(each.client.name, each.path, each.seen, each.after.encode("utf-8"))

@@ -32,7 +32,7 @@ from interlock.cli.render import counted, note, print_lines, print_text
 from interlock.cli.safekeeping import FOLDER, Safekeeping, Where
 from interlock.cli.settings_text import extended
 from interlock.clock import SystemClock
-from interlock.config.load import Config, load
+from interlock.config.load import Config
 from interlock.config.places import FILE_NAME
 from interlock.config.roster import checked
 from interlock.config.tree import Server, Settings
@@ -83,7 +83,7 @@ def _init(values: Values) -> Exit:
     if seen.gathered.new and not _import(values, seen):
         note("Nothing was written.")
         return Exit.OK
-    wanted = list(_edits(values, seen, _read_settings(seen.place)))
+    wanted = list(_edits(values, seen, client.read_settings(seen.place)))
     if _connect(values, wanted) or seen.gathered.new:
         _tell_next(seen)
     elif not wanted:
@@ -96,7 +96,7 @@ def _init(values: Values) -> Exit:
 
 def _look(values: Values) -> _Seen:
     around, place = surroundings(), _place(values)
-    config = _read_settings(place)
+    config = client.read_settings(place)
     files, problems = _client_files(around, project=values.project)
     found = [each for file in files for each in file.servers()]
     known = client.servers_of(values, config)
@@ -105,16 +105,10 @@ def _look(values: Values) -> _Seen:
 
 
 def _place(values: Values) -> Path:
-    """The file of the user; that of the working directory may be anybody's."""
-    named = values.config or os.environ.get("INTERLOCK_CONFIG")
-    place = Path(named).absolute() if named else user_config_path("interlock") / FILE_NAME
-    if not named and os.path.lexists(FILE_NAME):
+    place = client.settings_place(values)
+    if os.path.lexists(FILE_NAME) and place != Path(FILE_NAME).absolute():
         note(f"{FILE_NAME} in this folder is left alone; give it with --config to extend it.")
     return place
-
-
-def _read_settings(place: Path) -> Config:
-    return load(str(place)) if os.path.lexists(place) else Config(Settings(), place, {})
 
 
 def _client_files(around: Surroundings, *, project: bool) -> tuple[list[ClientFile], list[str]]:
@@ -264,6 +258,9 @@ def _trusts(values: Values, seen: _Seen) -> bool:
     definitions: Definitions = {each.adopted.id: probing.referring(each.adopted) for each in seen.gathered.new}
     settings = seen.config.settings
     servers: Mapping[str, Server] = {name: checked(settings, name, each) for name, each in definitions.items()}
+    if not _may_start(values, servers):
+        print_lines(["They were not started, so how many of their tools would be held is not known."])
+        return False
     found = foresee(settings, servers, {**os.environ, **probing.variables})
     for name in servers:
         each = found.get(name)
@@ -275,6 +272,16 @@ def _trusts(values: Values, seen: _Seen) -> bool:
     if not held or values.yes:
         return False
     return agreed("Believe what these servers say of their tools?")
+
+
+def _may_start(values: Values, servers: Mapping[str, Server]) -> bool:
+    """Whether the servers may be started to look at their tools. Commands of a project are somebody else's: they are
+    shown first, and never started on a yes to everything."""
+    if not values.project:
+        return True
+    for name, each in servers.items():
+        print_lines([f"{name}: {each.url or shlex.join([each.command or '', *each.args])}"])
+    return not values.yes and agreed("Start these to look at their tools?")
 
 
 def _tell_secrets(kept: Safekeeping) -> None:

@@ -41,7 +41,7 @@ def _lines(text: str) -> list[str]:
 
 def _line(line: str) -> str:
     """A line that passed the net once more. A reference is no secret, whatever it is called."""
-    return line if _REFERRING.fullmatch(line) else redact_text(line)
+    return line if _REFERRING.fullmatch(line) else MASK.join(map(redact_text, line.split(MASK)))
 
 
 def masked(text: str, kind: Kind) -> str:

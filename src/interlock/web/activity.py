@@ -45,6 +45,7 @@ class ShownActivity:
     reasons: list[dict[str, Any]] | None = None
     metadata: dict[str, Any] | None = None
     arguments: dict[str, Any] | None = None
+    arguments_kept: bool | None = None
     digest: str | None = None
     result: dict[str, Any] | None = None
     timings: dict[str, Any] | None = None

@@ -85,6 +85,8 @@ class ShownApproval:
     auth_scope_id: str | None = None
     justification: str | None = None
     arguments: dict[str, Any] | None = None
+    arguments_kept: bool | None = None
+    """False when they were too long to be kept: then `arguments` tells how long, and the first names."""
     class_source: str | None = None
     reasons: list[dict[str, Any]] | None = None
     intent: dict[str, Any] | None = None

@@ -13,7 +13,6 @@ import hmac
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
-from http.cookies import CookieError, SimpleCookie
 from typing import TypeVar
 
 from interlock import errors
@@ -25,14 +24,14 @@ from interlock.receive.identify import Callers, Principal
 CSRF_HEADER = "x-csrf-token"
 CODE_SECONDS = 600
 BROWSER_SECONDS = 12 * 3600
-MOST_CODES = 32
-MOST_BROWSERS = 256
+MOST_CODES = 8
+MOST_BROWSERS = 32
+"""How many of each one principal may have; its own oldest make room, never those of others."""
+_MOST_COOKIES = 8
 _SECOND = 1_000_000
 _SAFE = frozenset({"GET", "HEAD"})
 _OWN_PAGES = frozenset({None, "same-origin", "none"})
 """What a browser says of a request that one of our own pages made, or the person by hand; others say nothing."""
-
-_Item = TypeVar("_Item")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +59,11 @@ class _Code:
     expires_at: Micros
 
 
+_Item = TypeVar("_Item", _Code, Browser)
+
+
 class Browsers:
-    """The codes that nobody has used yet, and the browsers that are signed in. Both are few; the oldest make room."""
+    """The codes that nobody has used yet, and the browsers that are signed in. Both are few for each principal."""
 
     def __init__(self, clock: Clock, callers: Callers, port: int) -> None:
         self.cookie_name = f"interlock_{port}"
@@ -74,6 +76,7 @@ class Browsers:
     def code_for(self, principal: Principal) -> tuple[str, Micros]:
         """A code that signs a browser in once, as this principal, and until when."""
         code, until = secrets.token_urlsafe(32), self._in(CODE_SECONDS)
+        self._drop_what_is_over()
         _put(self._codes, _hash(code), _Code(principal, until), MOST_CODES)
         return code, until
 
@@ -95,10 +98,11 @@ class Browsers:
 
     def identify(self, method: str, headers: Mapping[str, str]) -> "Found | Reason | None":
         """Who is behind the cookie of a request; None when it has none of ours, a reason when it may not be used."""
-        cookie = _cookie(headers.get("cookie", ""), self.cookie_name)
-        if cookie is None:
+        cookies = _cookies(headers.get("cookie", ""), self.cookie_name)
+        if not cookies:
             return None
-        browser = self._browsers.get(_hash(cookie))
+        # Another server of this machine may have put one of the same name beside ours: then there are several.
+        browser = next(filter(None, (self._browsers.get(_hash(each)) for each in cookies)), None)
         if browser is None:
             return errors.SIGNED_OUT()
         if headers.get("sec-fetch-site") not in _OWN_PAGES:
@@ -117,6 +121,11 @@ class Browsers:
             return errors.SIGNED_OUT()
         return self._callers.again(browser.principal.as_caller())
 
+    def _drop_what_is_over(self) -> None:
+        now = self._clock.now()
+        self._codes = {key: each for key, each in self._codes.items() if each.expires_at > now}
+        self._browsers = {key: each for key, each in self._browsers.items() if each.expires_at > now}
+
     def _in(self, seconds: int) -> Micros:
         return self._clock.now() + seconds * _SECOND
 
@@ -130,18 +139,17 @@ class Found:
 
 
 def _put(kept: dict[str, _Item], key: str, item: _Item, most: int) -> None:
-    """Keep one more; the oldest makes room."""
-    while len(kept) >= most:
-        del kept[next(iter(kept))]
+    """Keep one more; the oldest of the same principal makes room."""
+    own = [each for each, other in kept.items() if other.principal.name == item.principal.name]
+    for each in own[: max(0, len(own) + 1 - most)]:
+        del kept[each]
     kept[key] = item
 
 
-def _cookie(header: str, name: str) -> str | None:
-    try:
-        found = SimpleCookie(header).get(name)
-    except CookieError:
-        return None
-    return None if found is None else found.value
+def _cookies(header: str, name: str) -> list[str]:
+    """The values of the cookies of this name. Read by hand: what others put into the header must not hide ours."""
+    pairs = (each.strip().partition("=") for each in header.split(";"))
+    return [value for key, mark, value in pairs if mark and key == name][:_MOST_COOKIES]
 
 
 def _hash(secret: str) -> str:

@@ -1,5 +1,7 @@
 // Requests to REST. A refusal becomes a Problem with the code, the sentence and the fix that the gateway gave.
 
+import { parsed } from "./json.js";
+
 const PREFIX = "/api/v1";
 const CSRF_KEY = "interlock.csrf";
 
@@ -51,7 +53,7 @@ async function request(method, path, body) {
   } catch (gone) {
     throw new Problem(0, { detail: "The gateway cannot be reached.", code: "UNREACHABLE", fix: "Is `interlock serve` running?" });
   }
-  const found = await answer.json().catch(() => ({}));
+  const found = await answer.text().then(parsed).catch(() => ({}));
   if (answer.ok) return found;
   if (answer.status === 401) whenSignedOut();
   throw new Problem(answer.status, found);

@@ -24,7 +24,8 @@ document.addEventListener("keydown", (event) => {
     const found = group.keys.find((each) => each.key === event.key);
     if (found) {
       event.preventDefault();
-      found.does(event);
+      // A key that is held down moves, and does nothing else: one press, one deed.
+      if (!event.repeat || found.moves) found.does(event);
       return;
     }
   }

@@ -111,7 +111,7 @@ export function toast(text, tone = "good") {
 }
 
 export const Toasts = () => html`<div class="toasts" role="status" aria-live="polite">
-  ${toasts.value.map((each) => html`<p key=${each.id} class=${`toast tone-${each.tone}`}>${each.text}</p>`)}
+  ${toasts.value.map((each) => html`<p key=${each.id} class=${`toast tone-${each.tone}`}><${Said} text=${each.text} most=${400} /></p>`)}
 </div>`;
 
 // Dialogs --------------------------------------------------------------------------------------------------------

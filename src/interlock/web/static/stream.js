@@ -3,6 +3,7 @@
 
 import { signal } from "./html.js";
 import { get, raw } from "./api.js";
+import { parsed } from "./json.js";
 
 const QUIET_MS = 25_000; // the gateway says something every 15 seconds
 const FIRST_PAUSE_MS = 500;
@@ -106,6 +107,6 @@ function take(block) {
     else if (line.startsWith("data: ")) data += line.slice(6);
   }
   if (!name || !data) return;
-  const event = JSON.parse(data);
+  const event = parsed(data);
   for (const listener of listeners.get(name.split(".")[0]) || []) listener(event, name);
 }

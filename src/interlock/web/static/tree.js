@@ -1,6 +1,7 @@
 // A JSON value as a tree: every key and value as text, folded where it is large, never cut without saying so.
 
 import { html, useState } from "./html.js";
+import { Exact, shownNumber } from "./json.js";
 import { Long, Said } from "./text.js";
 
 const OPEN_DEPTH = 3;
@@ -14,7 +15,7 @@ export function Whole({ value }) {
 }
 
 function Tree({ value, name, depth = 0 }) {
-  if (value === null || typeof value !== "object") {
+  if (value === null || typeof value !== "object" || value instanceof Exact) {
     return html`<div class="leaf">${name !== undefined && html`<${Key} name=${name} />`}<${Leaf} value=${value} /></div>`;
   }
   return html`<${Branch} value=${value} name=${name} depth=${depth} />`;
@@ -46,5 +47,6 @@ const Key = ({ name }) => html`<span class="key"><${Said} text=${name} /></span>
 function Leaf({ value }) {
   const kind = value === null ? "null" : typeof value;
   if (kind === "string") return html`<span class="value text"><${Long} text=${value} /></span>`;
+  if (value instanceof Exact || kind === "number") return html`<span class="value number">${value instanceof Exact ? value.text : shownNumber(value)}</span>`;
   return html`<span class=${`value ${kind}`}>${String(value)}</span>`;
 }

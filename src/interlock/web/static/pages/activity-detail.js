@@ -59,7 +59,7 @@ function Call({ call }) {
   return html`<header><div class="line"><${StateBadge} state=${call.status} />${call.safety_class && html`<${ClassBadge} safetyClass=${call.safety_class} />`}<span class="grow"></span><${Time} at=${call.at} ago=${false} /></div>
       <h2 id="story"><strong><${Said} text=${call.caller || "somebody"} most=${60} /></strong> called <strong><${Said} text=${toolOf(call)} most=${120} /></strong></h2></header>
     <section><h3>What became of it</h3><${Timeline} call=${call} approval=${held.value || null} /></section>
-    <${Arguments} given=${call.arguments} />
+    <${Arguments} given=${call.arguments} lost=${call.arguments_kept === false} />
     <${Result} call=${call} />
     <section><h3>Who and what</h3><${Facts} rows=${factsOf(call)} /></section>
     <${Again} call=${call} />`;
@@ -118,10 +118,8 @@ function Ruling({ call }) {
     <ul class="plain">${(call.reasons || []).map((each) => html`<li><${Said} text=${each.text} most=${600} />${each.code && html` <code><${Said} text=${each.code} most=${60} /></code>`}</li>`)}</ul>`;
 }
 
-const isLost = (given) => Boolean(given && given.kept === false && "bytes" in given);
-
-function Arguments({ given }) {
-  return html`<section><h3>Arguments</h3>${isLost(given) ? html`<p class="dull">${given.bytes.toLocaleString()} bytes, too long to be kept. The names in them:</p><${Whole} value=${given.keys} />` : html`<${Whole} value=${given || {}} />`}</section>`;
+function Arguments({ given, lost }) {
+  return html`<section><h3>Arguments</h3>${lost ? html`<p class="dull">${given.bytes.toLocaleString()} bytes, too long to be kept. The names in them:</p><${Whole} value=${given.keys} />` : html`<${Whole} value=${given || {}} />`}</section>`;
 }
 
 /** What is JSON is read more easily as a tree. */
@@ -169,7 +167,7 @@ function factsOf(call) {
 
 function Again({ call }) {
   const commands = useMemo(() => [["interlock call", callCommand(call)], ["curl", curlCommand(call, location.origin)]], [call]);
-  if (!call.server || !call.tool || isLost(call.arguments)) return null;
+  if (!call.server || !call.tool || call.arguments_kept === false) return null;
   const copy = async ([name, text]) => {
     const done = await navigator.clipboard?.writeText(text).then(() => true, () => false);
     toast(done ? `Copied as ${name}.` : "This browser does not let pages copy; the text is below.", done ? "good" : "bad");

@@ -13,12 +13,25 @@ import { Whole } from "../tree.js";
 import { Long, Said } from "../text.js";
 import { CLASSES, DOORS, GRAVE } from "../words.js";
 
+const TRY = `interlock call tool-destructive --tool-name sample:delete_note --json_args '{"name": "welcome"}' --reason 'it was read'`;
 const ROW_HEIGHT = 64;
+const SETTLE_MS = 400;
 
 /** What is being done about the approval that is shown: null, "deny", "more". */
 const doing = signal(null);
 /** The id of what was approved with a first press, and waits for the second. Looking elsewhere takes it back. */
 const armed = signal("");
+/** Whether what is shown has only just come into sight, or was only just armed: nobody can have read it yet. */
+const settling = signal(false);
+let settled = 0;
+
+/** Let no approval count for a moment, so that a second press is a second thought and not a shaking hand. */
+function settle() {
+  settling.value = true;
+  clearTimeout(settled);
+  settled = setTimeout(() => (settling.value = false), SETTLE_MS);
+}
+
 /** Ids whose answer is on its way. */
 const sending = signal(new Set());
 const trouble = signal({ id: "", problem: null });
@@ -44,25 +57,28 @@ function Queue() {
   useEffect(() => {
     if (chosenId && !shown) get(pathOf("approvals", chosenId)).then(learn, () => {});
   }, [chosenId]);
-  // Before it is seen: a key that is pressed at the first sight of a call must count.
+  // Before it is seen, so that no key that was meant for another call counts for this one.
   useLayoutEffect(() => {
     doing.value = null;
     armed.value = "";
+    settle();
   }, [chosenId]);
   const move = (by) => items.length && select(items[Math.min(items.length - 1, Math.max(0, at < 0 ? 0 : at + by))].id);
+  // Where what is shown was answered meanwhile, a key leads to what waits next and does nothing else.
+  const onShown = (act) => (shown?.status === "pending" ? act(shown) : items.length && select(items[0].id));
   useKeys("Approvals", [
-    { key: "j", says: "Next", does: () => move(1) },
-    { key: "k", says: "Previous", does: () => move(-1) },
-    { key: "ArrowDown", says: "Next", does: () => move(1) },
-    { key: "ArrowUp", says: "Previous", does: () => move(-1) },
-    { key: "a", says: "Approve this call once (twice for what is dangerous)", does: () => shown && approveOnce(shown) },
+    { key: "j", says: "Next", moves: true, does: () => move(1) },
+    { key: "k", says: "Previous", moves: true, does: () => move(-1) },
+    { key: "ArrowDown", says: "Next", moves: true, does: () => move(1) },
+    { key: "ArrowUp", says: "Previous", moves: true, does: () => move(-1) },
+    { key: "a", says: "Approve this call once (twice for what is dangerous)", does: () => onShown(approveOnce) },
     { key: "Escape", says: "Take a first press back", does: () => (armed.value = "") },
-    { key: "A", says: "Approve more widely, or classify the tool", does: () => shown && canAnswer(shown) && (doing.value = "more") },
-    { key: "d", says: "Deny, with a reason if you like", does: () => shown && canAnswer(shown) && (doing.value = "deny") },
+    { key: "A", says: "Approve more widely, or classify the tool", does: () => onShown((it) => canAnswer(it) && (doing.value = "more")) },
+    { key: "d", says: "Deny, with a reason if you like", does: () => onShown((it) => canAnswer(it) && (doing.value = "deny")) },
   ]);
   if (!fetched.value && !items.length && !shown) return stale.value ? html`<${Waiting} />` : html`<${Waiting} />`;
   if (!items.length && !shown) {
-    return html`<${Empty} title="Nothing waits." command="interlock call tool-destructive --tool-name sample:delete_note --json_args '{&quot;name&quot;: &quot;todo&quot;}' --reason 'it is done'">When an agent calls something that needs a second key, it appears here by itself. To see it happen with the sample server, run:<//>`;
+    return html`<${Empty} title="Nothing waits." command=${TRY}>When an agent calls something that needs a second key, it appears here by itself. To see it happen with the sample server, run:<//>`;
   }
   return html`<div class=${`split ${chosenId ? "chosen" : ""}`}>
     <div class="split-list">
@@ -99,7 +115,7 @@ function Detail({ approval }) {
     ${waits ? html`<${Answers} approval=${approval} />` : html`<${Outcome} approval=${approval} />`}
     <${Justification} approval=${approval} />
     <${Arguments} approval=${approval} />
-    <${Difference} approval=${approval} />
+    ${approval.arguments_kept !== false && html`<${Difference} approval=${approval} />`}
     <section><h3>Who asks, and why it is held</h3><${Facts} rows=${factsOf(approval)} /></section>
     <${LastCalls} approval=${approval} />
   </article>`;
@@ -142,8 +158,8 @@ function Justification({ approval }) {
 
 function Arguments({ approval }) {
   const given = approval.arguments;
-  const lost = given && given.kept === false && "bytes" in given;
-  return html`<section><h3>Arguments <span class="dull">(in full, except for secrets)</span></h3>
+  const lost = approval.arguments_kept === false;
+  return html`<section><h3>Arguments ${!lost && html`<span class="dull">(in full, except for secrets)</span>`}</h3>
     ${lost ? html`<p class="trouble">The arguments are ${given.bytes} bytes long, too long to be kept, so you cannot see what you would approve.</p>` : html`<${Whole} value=${given || {}} />`}
   </section>`;
 }
@@ -202,9 +218,10 @@ const canAnswer = (approval) => !obstacle(approval) && !sending.value.has(approv
 const isArmed = (approval) => armed.value === approval.id;
 
 function approveOnce(approval) {
-  if (!canAnswer(approval)) return;
+  if (!canAnswer(approval) || settling.value) return;
   if (GRAVE.has(approval.safety_class) && !isArmed(approval)) {
     armed.value = approval.id;
+    settle();
     return;
   }
   answer(approval, "approve", { digest: approval.digest });
@@ -241,7 +258,7 @@ function Answers({ approval }) {
   const ready = isArmed(approval);
   return html`<div class="answers">
     <div class="buttons">
-      <button type="button" class=${`good ${ready ? "armed" : ""}`} disabled=${off} onClick=${() => approveOnce(approval)}>${ready ? "Press again to approve" : "Approve once"} <kbd>a</kbd></button>
+      <button type="button" class=${`good ${ready ? "armed" : ""}`} disabled=${off || settling.value} onClick=${(event) => event.detail < 2 && approveOnce(approval)}>${ready ? "Press again to approve" : "Approve once"} <kbd>a</kbd></button>
       <button type="button" disabled=${off} onClick=${() => (doing.value = "more")}>More… <kbd>A</kbd></button>
       <button type="button" class="bad" disabled=${off} onClick=${() => (doing.value = "deny")}>Deny <kbd>d</kbd></button>
       ${why && html`<span class="dull why">${why}</span>`}
