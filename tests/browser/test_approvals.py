@@ -16,6 +16,12 @@ def text_of(result: object) -> str:
     return str(getattr(result, "content")[0].text)  # noqa: B009 - the result is of one of several types
 
 
+def press(someone: Reviewer, button: str) -> None:
+    """Press `a` as soon as it counts, which the button shows."""
+    expect(someone.page.get_by_role("button", name=button)).to_be_enabled()
+    someone.page.keyboard.press("a")
+
+
 def test_a_link_signs_in_once_and_never_again(gateway: House, comes: Callable[..., Reviewer]) -> None:
     link = gateway.link()
     first, second = comes(), comes()
@@ -36,7 +42,7 @@ def test_a_held_call_appears_by_itself_and_is_approved_by_keyboard(gateway: Hous
     expect(row).to_have_count(1)
     expect(boss.page).to_have_title("(1) Approvals · Interlock")
     expect(boss.page.get_by_role("article")).to_contain_text("to see what is there")
-    boss.page.keyboard.press("a")
+    press(boss, "Approve once")
 
     assert text_of(call.result(30)) == "pretended to run 2 characters"
     expect(boss.page.get_by_text("Approved: sample__run_script")).to_be_visible()
@@ -47,11 +53,10 @@ def test_a_held_call_appears_by_itself_and_is_approved_by_keyboard(gateway: Hous
 
 def test_what_is_dangerous_is_approved_by_a_second_press(gateway: House, boss: Reviewer) -> None:
     call = gateway.call(DELETE, {"name": "todo"})
-    expect(boss.page.get_by_role("article")).to_be_visible()
-    boss.page.keyboard.press("a")
+    press(boss, "Approve once")
     expect(boss.page.get_by_role("button", name="Press again to approve")).to_be_visible()
     assert gateway.held(1)[0]["status"] == "pending"
-    boss.page.keyboard.press("a")
+    press(boss, "Press again to approve")
 
     assert text_of(call.result(30)) == "deleted todo"
 
@@ -72,7 +77,7 @@ def test_of_two_reviewers_the_slower_is_told_who_was_faster(gateway: House, come
     fast, slow = comes().sign_in(other), comes().sign_in()
     call = gateway.call(RUN, {"script": "x"})
     for each in (fast, slow):
-        expect(each.page.get_by_role("article")).to_be_visible()
+        expect(each.page.get_by_role("button", name="Approve once")).to_be_enabled()
     late: list[Route] = []
     slow.page.route("**/approve", lambda route: late.append(route))
     with slow.page.expect_request("**/approve"):
@@ -129,3 +134,58 @@ def test_whose_token_is_revoked_is_signed_out_by_the_next_thing_that_happens(
     gateway.call("sample__list_notes", {}).result(30)
 
     expect(leaver.page.get_by_text("This browser is not signed in.")).to_be_visible()
+
+
+def test_a_key_that_is_held_down_approves_nothing_but_what_is_shown(gateway: House, boss: Reviewer) -> None:
+    calls = [gateway.call(RUN, {"script": "z" * number}) for number in range(3, 6)]
+    expect(boss.page.get_by_role("option")).to_have_count(3)
+    expect(boss.page.get_by_role("button", name="Approve once")).to_be_enabled()
+    for _ in range(20):
+        boss.page.keyboard.down("a")  # each time after the first it is a repetition
+    boss.page.keyboard.up("a")
+
+    expect(boss.page.get_by_role("option")).to_have_count(2)
+    assert len(gateway.held(2)) == 2
+    assert sum(each.done() for each in calls) <= 1
+
+
+def test_a_double_click_approves_nothing_that_is_dangerous(gateway: House, boss: Reviewer) -> None:
+    gateway.call(DELETE, {"name": "twice"})
+    button = boss.page.get_by_role("button", name="Approve once")
+    expect(button).to_be_enabled()
+    button.dblclick()
+
+    expect(boss.page.get_by_role("button", name="Press again to approve")).to_be_enabled()
+    assert gateway.held(1)[0]["status"] == "pending"
+
+
+def test_a_number_is_shown_as_the_call_carries_it(gateway: House, boss: Reviewer) -> None:
+    gateway.call(RUN, {"id": 9007199254740993, "amount": 12345678901234567891, "small": 7})
+    tree = boss.page.locator(".tree").first
+
+    expect(tree).to_contain_text("9007199254740993")
+    expect(tree).to_contain_text("12345678901234567891")
+
+
+def test_arguments_cannot_pretend_to_be_too_long_to_be_shown(gateway: House, boss: Reviewer) -> None:
+    gateway.call(RUN, {"kept": False, "bytes": 70_000, "keys": ["path"], "path": "/etc/passwd"})
+
+    expect(boss.page.locator(".tree").first).to_contain_text("/etc/passwd")
+    expect(boss.page.get_by_text("too long to be kept")).to_have_count(0)
+
+
+def test_any_number_of_pages_can_be_open(gateway: House, boss: Reviewer) -> None:
+    pages = [boss.context.new_page() for _ in range(8)]
+    for page in pages:
+        page.goto(f"{gateway.address}/approvals")
+        expect(page.get_by_text("Nothing waits.")).to_be_visible()
+    call = gateway.call(RUN, {"script": "seen by all"})
+    for page in pages:
+        expect(page.get_by_role("option")).to_have_count(1)
+    boss.page.close()  # it was the one that listened for all of them
+    expect(pages[0].get_by_role("button", name="Approve once")).to_be_enabled()
+    pages[0].keyboard.press("a")
+
+    assert text_of(call.result(30)) == "pretended to run 11 characters"
+    for page in pages[1:]:
+        expect(page.get_by_role("option")).to_have_count(0)

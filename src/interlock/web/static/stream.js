@@ -17,6 +17,10 @@ const whenBack = new Set();
 let lastId = "";
 let running = null;
 
+/** One page of this browser reads the stream and tells the others: a browser opens six connections and no more. */
+const channel = new BroadcastChannel("interlock.stream");
+let heardAt = 0;
+
 /** Hear of events whose name begins with this topic: `approval`, `activity`, `server`, `tool`, `freeze`. */
 export function on(topic, listener) {
   if (!listeners.has(topic)) listeners.set(topic, new Set());
@@ -31,10 +35,41 @@ export function onOpen(listener) {
 }
 
 export function start() {
-  if (!running) {
-    running = new AbortController();
-    keepReading(running.signal);
-  }
+  if (running) return;
+  running = new AbortController();
+  const ended = running.signal;
+  channel.onmessage = ({ data }) => hear(data, ended);
+  channel.postMessage({ asks: true });
+  const watching = setInterval(() => performance.now() - heardAt > QUIET_MS && quiet(), 1000);
+  ended.addEventListener("abort", () => clearInterval(watching));
+  // Whoever has the lock reads; the others wait for it, and take over when that page is gone.
+  const lead = () => keepReading(ended);
+  if (navigator.locks) navigator.locks.request("interlock.stream", { signal: ended }, lead).catch(() => {});
+  else lead(); // a page that came over plain HTTP from elsewhere has no locks: each reads for itself
+}
+
+/** What the page that reads says: an event, a sign of life, or that it is out of touch. */
+function hear(message, ended) {
+  if (ended.aborted) return;
+  if (message.asks) return void (reading && channel.postMessage({ alive: !stale.value }));
+  if (reading) return;
+  if (message.alive) alive();
+  else if (message.alive === false) quiet();
+  if (message.block !== undefined) take(message.block);
+}
+
+/** Whether this page is the one that reads. */
+let reading = false;
+
+function alive() {
+  heardAt = performance.now();
+  if (!stale.value) return;
+  stale.value = false;
+  whenBack.forEach((listener) => listener());
+}
+
+function quiet() {
+  stale.value = true;
 }
 
 export function stop() {
@@ -46,14 +81,19 @@ export function stop() {
 
 async function keepReading(ended) {
   let pause = FIRST_PAUSE_MS;
+  reading = true;
   while (!ended.aborted) {
     try {
       await readOnce(ended, () => (pause = FIRST_PAUSE_MS));
     } catch {
       // It broke off, or there was none: the same either way.
     }
-    stale.value = true;
-    if (ended.aborted) return;
+    quiet();
+    channel.postMessage({ alive: false });
+    if (ended.aborted) {
+      reading = false;
+      return;
+    }
     await new Promise((done) => setTimeout(done, pause));
     pause = Math.min(pause * 2, LONGEST_PAUSE_MS);
   }
@@ -77,11 +117,9 @@ async function readOnce(ended, opened) {
       if (done) return;
       clearTimeout(timer);
       timer = setTimeout(give_up, QUIET_MS);
-      if (stale.value) {
-        stale.value = false;
-        opened();
-        whenBack.forEach((listener) => listener());
-      }
+      opened();
+      alive();
+      channel.postMessage({ alive: true });
       rest = takeWhole(rest + value);
     }
   } finally {
@@ -94,7 +132,10 @@ async function readOnce(ended, opened) {
 function takeWhole(text) {
   const blocks = text.split("\n\n");
   const rest = blocks.pop();
-  blocks.forEach(take);
+  for (const block of blocks) {
+    channel.postMessage({ block });
+    take(block);
+  }
   return rest;
 }
 
