@@ -204,8 +204,9 @@ def test_a_call_that_is_held_leads_to_its_approval_and_then_to_its_result(boss: 
     page.get_by_role("button", name="Call it").click()
     page.get_by_role("link", name="To its approval").click()
     expect(page.get_by_role("article")).to_contain_text("operator-agent wants to call delete_note of notes")
-    page.keyboard.press("a")
-    page.keyboard.press("a")
+    for button in ("Approve once", "Press again to approve"):
+        expect(page.get_by_role("button", name=button)).to_be_enabled()
+        page.keyboard.press("a")
     expect(page.get_by_text("notes:delete_note answered; look at its page.")).to_be_visible()
     page.go_back()
 
