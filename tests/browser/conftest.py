@@ -5,14 +5,15 @@ from contextlib import ExitStack
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, expect, sync_playwright
 
-from tests.browser.house import CHROMIUM, House, Reviewer, flags, house, reviewer
+from tests.browser.house import CHROMIUM, SECONDS, House, Reviewer, flags, house, reviewer
 
 
 @pytest.fixture(scope="session")
 def browser() -> Generator[Browser]:
     assert CHROMIUM is not None, "chromium is not installed; `make test` installs it"
+    expect.set_options(timeout=SECONDS * 1000)  # the machine may be busy with the other tests
     with sync_playwright() as playwright:
         running = playwright.chromium.launch(executable_path=CHROMIUM, args=flags())
         yield running

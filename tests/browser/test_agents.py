@@ -88,6 +88,7 @@ def test_a_token_is_revoked_after_a_question_and_the_focus_comes_back(gateway: H
     page = boss.open("/agents/finch")
     revoke = page.get_by_role("region", name="Tokens").get_by_role("button", name="Revoke")
     revoke.click()
+    expect(page.get_by_role("dialog")).to_be_visible()
     page.keyboard.press("Escape")
     expect(revoke).to_be_focused()
     revoke.press("Enter")

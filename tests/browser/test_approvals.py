@@ -189,3 +189,15 @@ def test_any_number_of_pages_can_be_open(gateway: House, boss: Reviewer) -> None
     assert text_of(call.result(30)) == "pretended to run 11 characters"
     for page in pages[1:]:
         expect(page.get_by_role("option")).to_have_count(0)
+
+
+def test_signing_out_in_one_page_signs_out_the_others(gateway: House, comes: Callable[..., Reviewer]) -> None:
+    someone = comes().sign_in()
+    other = someone.context.new_page()
+    other.goto(f"{gateway.address}/settings")
+    expect(other.get_by_role("heading", name="Settings")).to_be_visible()
+    someone.page.get_by_text("operator", exact=True).first.click()
+    someone.page.get_by_role("button", name="Sign out").click()
+
+    for page in (someone.page, other):
+        expect(page.get_by_text("This browser is not signed in.")).to_be_visible()

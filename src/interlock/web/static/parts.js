@@ -116,16 +116,17 @@ export const Toasts = () => html`<div class="toasts" role="status" aria-live="po
 
 // Dialogs --------------------------------------------------------------------------------------------------------
 
-/** A dialog over the page. The browser keeps the focus in it and gives it back; Escape closes it. */
-export function Dialog({ title, onClose, children }) {
+/** A dialog over the page. The browser keeps the focus in it and gives it back; Escape closes it, unless it is firm. */
+export function Dialog({ title, onClose, children, firm = false }) {
   const frame = useRef(null);
   useEffect(() => {
     const shown = frame.current;
     shown.showModal();
+    shown.querySelector("form :is(input, select, textarea):not(:disabled)")?.focus();
     return () => shown.open && shown.close(); // whoever leaves without closing it would leave the focus nowhere
   }, []);
-  return html`<dialog ref=${frame} onClose=${onClose} aria-labelledby="dialog-title">
-    <header><h2 id="dialog-title">${title}</h2><button type="button" class="quiet" aria-label="Close" onClick=${() => frame.current.close()}><${Sign} name="cross" /></button></header>
+  return html`<dialog ref=${frame} onClose=${onClose} onCancel=${(event) => firm && event.preventDefault()} aria-labelledby="dialog-title">
+    <header><h2 id="dialog-title">${title}</h2>${!firm && html`<button type="button" class="quiet" aria-label="Close" onClick=${() => frame.current.close()}><${Sign} name="cross" /></button>`}</header>
     ${children}
   </dialog>`;
 }

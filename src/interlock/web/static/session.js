@@ -14,6 +14,10 @@ export const ahead = signal(0);
 export const mayApprove = computed(() => Boolean(me.value?.roles.includes("approver")));
 export const isAdmin = computed(() => Boolean(me.value?.roles.includes("admin")));
 
+/** Pages of one browser sign in and out together. */
+const others = new BroadcastChannel("interlock.session");
+others.onmessage = () => recognise();
+
 onSignedOut(() => {
   me.value = null;
 });
@@ -31,6 +35,7 @@ async function signIn(code) {
   try {
     const found = await post("/session", { code });
     csrf.set(found.csrf);
+    others.postMessage("in");
   } catch (problem) {
     refused.value = problem;
   }
@@ -50,5 +55,6 @@ async function recognise() {
 export async function signOut() {
   await del("/session").catch(() => {});
   csrf.clear();
+  others.postMessage("out");
   me.value = null;
 }

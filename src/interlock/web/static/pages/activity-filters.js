@@ -32,8 +32,13 @@ function Choice({ name, word, any = "any", options }) {
 }
 
 function Field({ name, word, known = [], hint }) {
-  const take = (event) => choose({ [name]: event.target.value.trim() });
-  return html`<label>${word} <input id=${`filter-${name}`} value=${query.value[name] || ""} list=${`known-${name}`} placeholder=${hint} size="16" autocomplete="off" spellcheck=${false} onChange=${take} /></label>
+  // What is being typed, apart from what is chosen: else it would be gone as soon as something happens.
+  const [typed, setTyped] = useState(null);
+  const take = (event) => {
+    choose({ [name]: event.target.value.trim() });
+    setTyped(null);
+  };
+  return html`<label>${word} <input id=${`filter-${name}`} value=${typed ?? (query.value[name] || "")} onInput=${(event) => setTyped(event.target.value)} list=${`known-${name}`} placeholder=${hint} size="16" autocomplete="off" spellcheck=${false} onChange=${take} /></label>
     <datalist id=${`known-${name}`}>${known.slice(0, 500).map((each) => html`<option value=${each} />`)}</datalist>`;
 }
 

@@ -36,7 +36,7 @@ function wanted(form) {
 
 export function MakeToken({ name = "", onClose }) {
   const [made, setMade] = useState(null);
-  return html`<${Dialog} title=${made ? "The new token" : "Make a token"} onClose=${onClose}>
+  return html`<${Dialog} title=${made ? "The new token" : "Make a token"} onClose=${onClose} firm=${Boolean(made)}>
     ${made ? html`<${Once} token=${made} onClose=${onClose} />` : html`<${Wish} name=${name} onMade=${setMade} onClose=${onClose} />`}
   <//>`;
 }
