@@ -30,7 +30,7 @@ FLOOD = 40_000 if FULL else 9_000
 """How many events a reader is given that never reads: more than the buffers of a connection take, and the queue."""
 LONG = "x" * 200
 """Part of the name of a tool that there is not: what is told about a call of it fills the buffers sooner."""
-SECONDS = 60 + CALLS / 20
+SECONDS = 120 + CALLS / 10
 """After which a test that waits for events has failed."""
 
 
