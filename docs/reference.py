@@ -5,15 +5,14 @@ test fails when a page is not what the code gives now. It refuses to explain; th
 """
 
 import argparse
-import importlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any, TypeAlias, cast
 
 from interlock import errors
-from interlock.cli.checkup_codes import CODES
-from interlock.cli.clients import CLIENTS, Client, Surroundings, System
+from interlock.cli.checkups.codes import CODES
+from interlock.cli.clients.table import CLIENTS, Client, Surroundings, System
 from interlock.cli.command import Verb, parser_for
 from interlock.cli.main import NOUNS, SUMMARY
 from interlock.config.tree import json_schema
@@ -160,7 +159,7 @@ _EVERYWHERE = ("help", "config", "data_dir")
 def verbs() -> Iterator[tuple[str, Verb]]:
     """Every verb with the words that call it."""
     for noun in NOUNS:
-        module = importlib.import_module(noun.module)
+        module = noun.load()
         if hasattr(module, "VERB"):
             yield f"interlock {noun.name}", module.VERB
         else:

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from interlock.app import Gateway, listening, running_gateway
+from interlock.app.gateway import Gateway, running_gateway
+from interlock.app.listening import listening
 from interlock.cli.gateway import bind
 from interlock.clock import SystemClock
 from interlock.config.load import Config, load, with_listen

@@ -1,6 +1,5 @@
 """What the documentation says is what the program does: commands, settings, routes, codes, links, recipes."""
 
-import importlib
 import re
 import runpy
 import shlex
@@ -12,8 +11,8 @@ from urllib.parse import unquote
 import pytest
 from pydantic import BaseModel
 
-from interlock.cli.checkup_codes import CODES as CHECKS
-from interlock.cli.clients import CLIENTS
+from interlock.cli.checkups.codes import CODES as CHECKS
+from interlock.cli.clients.table import CLIENTS
 from interlock.cli.command import Verb, parser_for
 from interlock.cli.main import NOUNS
 from interlock.config import tree
@@ -53,7 +52,7 @@ def test_the_reference_holds_nothing_that_no_code_gives() -> None:
 
 def verbs() -> Iterator[tuple[str, Verb]]:
     for noun in NOUNS:
-        module = importlib.import_module(noun.module)
+        module = noun.load()
         alone: Verb | None = getattr(module, "VERB", None)
         for each in (alone,) if alone else cast("tuple[Verb, ...]", module.VERBS):
             yield (noun.name if alone else f"{noun.name} {each.name}"), each

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from interlock.cli.clients import CLIENTS, Surroundings
+from interlock.cli.clients.table import CLIENTS, Surroundings
 from interlock.config.load import load
 from tests.cli.golden import SECRETS, golden, place
 from tests.cli.running import COMMAND, Outcome, environment

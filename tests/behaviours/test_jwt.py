@@ -50,7 +50,7 @@ async def keys() -> AsyncGenerator[KeyServer]:
 
 @pytest.fixture
 async def gateway(tmp_path: Path, keys: KeyServer, monkeypatch: pytest.MonkeyPatch) -> AsyncGenerator[Running]:
-    monkeypatch.setattr("interlock.app.LOOK_SECONDS", 0.01)
+    monkeypatch.setattr("interlock.app.gateway.LOOK_SECONDS", 0.01)
     async with serving(tmp_path, config(tmp_path, keys.url)) as running:
         yield running
 

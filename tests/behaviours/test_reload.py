@@ -16,7 +16,7 @@ DENY = "route_rules: [{id: no-reads, tool_pattern: up__echo, effect: deny}]\n"
 
 @pytest.fixture
 async def gateway(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncGenerator[Running]:
-    monkeypatch.setattr("interlock.app.LOOK_SECONDS", 0.01)
+    monkeypatch.setattr("interlock.app.gateway.LOOK_SECONDS", 0.01)
     async with serving(tmp_path, base(tmp_path)) as running:
         yield running
 

@@ -11,11 +11,11 @@ from playwright.sync_api import Locator, Page, expect
 from tests.browser.house import House, Reviewer, house
 
 PYTHON = sys.executable
-LOUD = f'printf "began as $$ \\342\\200\\256hello\\n" >&2; exec "{PYTHON}" -m interlock.sample'
+LOUD = f'printf "began as $$ \\342\\200\\256hello\\n" >&2; exec "{PYTHON}" -m interlock.lab.sample'
 """Says its process and something that turns text around, then serves."""
 CONFIG = f"""
 servers:
-  notes: {{command: '{PYTHON}', args: [-m, interlock.sample]}}
+  notes: {{command: '{PYTHON}', args: [-m, interlock.lab.sample]}}
   loud: {{command: sh, args: [-c, {json.dumps(LOUD)}]}}
   lost: {{command: /nowhere/at-all}}
 """
@@ -58,14 +58,14 @@ def test_what_happens_to_a_server_is_seen_without_asking(gateway: House, boss: R
 
 def test_a_server_is_added_only_after_one_saw_what_would_be_held(gateway: House, boss: Reviewer) -> None:
     page = boss.open("/servers")
-    add(page, "more-notes", f"'{PYTHON}' -m interlock.sample")
+    add(page, "more-notes", f"'{PYTHON}' -m interlock.lab.sample")
     expect(page.get_by_text("6 tools: 3 would run at once, 3 would wait for approval.")).to_be_visible()
     page.get_by_role("button", name="Remove it again").click()
     expect(page.get_by_text("more-notes was removed again.")).to_be_visible()
     assert "more-notes" not in [each["id"] for each in gateway.rest("GET", "/servers")["items"]]
 
     page.get_by_label("Its id").fill("more-notes")
-    page.get_by_label("Command line").fill(f"{PYTHON} -m interlock.sample")
+    page.get_by_label("Command line").fill(f"{PYTHON} -m interlock.lab.sample")
     page.get_by_role("button", name="Start it and look").click()
     page.get_by_role("button", name="Keep it").click()
     expect(page.get_by_role("heading", level=1, name="more-notes")).to_be_visible()

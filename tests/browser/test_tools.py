@@ -47,7 +47,7 @@ def shapes(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def gateway(tmp_path_factory: pytest.TempPathFactory, shapes: Path) -> Generator[House]:
     servers = (
-        server_yaml("notes", [sys.executable, "-m", "interlock.sample"]),
+        server_yaml("notes", [sys.executable, "-m", "interlock.lab.sample"]),
         server_yaml("shapes", stdio_argv(shapes / "log", tools=shapes / "tools.json")),
         server_yaml("many", [sys.executable, str(MANY), str(COUNT)]),
     )

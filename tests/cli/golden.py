@@ -5,7 +5,7 @@ The secrets stand in the stored files as marks and are filled in here, so that n
 
 from pathlib import Path
 
-from interlock.cli.clients import CLIENTS, Surroundings
+from interlock.cli.clients.table import CLIENTS, Surroundings
 
 FOLDER = Path(__file__).parent.parent / "data" / "clients"
 SECRET = "ghp_" + "0123456789" * 4

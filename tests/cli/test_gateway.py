@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from interlock import app
+from interlock.app import gateway as app
 from interlock.cli import gateway
 from interlock.cli.command import Values
 from interlock.cli.gateway import Api, reason_of, through_gateway
@@ -245,7 +245,7 @@ def test_a_gateway_that_begins_to_listen_while_a_verb_prepares_its_own_is_used(
     load = importlib.import_module
 
     def load_and_announce(name: str) -> ModuleType:
-        if name == "interlock.app":
+        if name == "interlock.app.listening":
             hold.announce(address)
         return load(name)
 

@@ -1,7 +1,6 @@
 """The command tree, and how errors become exit codes."""
 
 import errno
-import importlib
 import io
 import os
 import shlex
@@ -31,7 +30,7 @@ from tests.cli.running import (
 def verbs() -> Iterator[tuple[str, Verb]]:
     """Every verb with the words that lead to it."""
     for noun in NOUNS:
-        module = importlib.import_module(noun.module)
+        module = noun.load()
         if hasattr(module, "VERB"):
             yield noun.name, module.VERB
         else:

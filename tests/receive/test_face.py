@@ -172,7 +172,7 @@ async def test_white_space_around_a_header_changes_nothing(tmp_path: Path, metho
 async def test_a_client_that_only_listens_does_not_keep_the_gateway_from_ending(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("interlock.app.GRACE_SECONDS", 3600)
+    monkeypatch.setattr("interlock.app.listening.GRACE_SECONDS", 3600)
     listener = contextlib.AsyncExitStack()  # left after the gateway has ended
     async with asyncio.timeout(30), httpx2.AsyncClient() as http, listener, serving(tmp_path) as running:
         session = await opened(http, running)

@@ -8,7 +8,7 @@ from mcp.client import Client
 from mcp.server.context import ServerRequestContext
 from mcp.shared.exceptions import MCPError
 
-from interlock.app import Gateway
+from interlock.app.gateway import Gateway
 from interlock.core.model import Caller, Scope
 from interlock.receive.catalog import Catalog, Expose
 from interlock.receive.earshot import Earshot

@@ -13,7 +13,8 @@ from typing import Any
 
 import pytest
 
-from interlock.app import Gateway, asgi
+from interlock.app.gateway import Gateway
+from interlock.app.listening import asgi
 from interlock.receive import stdio
 from interlock.receive.reach import OwnReach, Reach, RemoteReach, Unreachable
 from interlock.receive.stdio import LOST, NOT_SENT, Bridge, serve_stdio

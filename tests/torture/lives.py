@@ -14,7 +14,7 @@ from typing import Any, cast
 
 from msgspec import json
 
-from interlock.app import settle_what_a_crash_left
+from interlock.app.gateway import settle_what_a_crash_left
 from interlock.approve.approvers import Refused
 from interlock.approve.room import Room, room_in
 from interlock.core.approvals import Approver, ApproverType, Wish

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from msgspec import structs
 
-from interlock.app import draft_of
+from interlock.app.compiled import draft_of
 from interlock.core.canonical import argument_digest
 from interlock.core.rules import Rule
 from interlock.core.safety import Effect

@@ -8,12 +8,13 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from interlock.cli import export, stats, tail
+from interlock.cli import export, stats
 from interlock.cli.command import Options, Values, Verb, add_json
 from interlock.cli.filters import add_filters, query_of
 from interlock.cli.gateway import Api, through_gateway
 from interlock.cli.inputs import bad
 from interlock.cli.render import note, print_json, print_lines, print_table, short_time
+from interlock.cli.watching import tail
 from interlock.core.model import Json
 from interlock.errors import Code, Exit, InterlockError
 

@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from interlock import errors
-from interlock.cli import watch
 from interlock.cli.answering import approve, deny, is_beyond_once, outcome_of
-from interlock.cli.card import card, standing
 from interlock.cli.command import Options, Values, Verb, add_json
 from interlock.cli.gateway import Api, through_gateway
 from interlock.cli.lookup import by_part
 from interlock.cli.render import note, print_json, print_lines, print_table, short_time, span
+from interlock.cli.watching import watch
+from interlock.cli.watching.card import card, standing
 from interlock.clock import SystemClock
 from interlock.core.grants import GrantScope
 from interlock.core.lifecycle import ApprovalState

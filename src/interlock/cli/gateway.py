@@ -31,7 +31,7 @@ from interlock.store.folder import LOCK, DataFolder, FolderBusy, Hold
 TOKEN = "INTERLOCK_TOKEN"  # noqa: S105 - the name of the variable, not a token
 
 if TYPE_CHECKING:
-    from interlock.app import Gateway
+    from interlock.app.gateway import Gateway
     from interlock.config.load import Config
 
 PATIENCE = 30.0
@@ -67,7 +67,7 @@ async def reaching(
         yield remote(address, folder)
         return
     # A gateway of our own takes a while to load. That comes before the folder is held, so that others wait less.
-    importlib.import_module("interlock.app")
+    importlib.import_module("interlock.app.listening")
     async with contextlib.AsyncExitStack() as stack:
         held = await hold_or_reach(stack, folder)
         if isinstance(held, Hold):
@@ -134,7 +134,7 @@ def address_of(folder: DataFolder) -> str:
 
 @contextlib.asynccontextmanager
 async def _own(values: Values, hold: Hold, *, servers: bool, listen: bool, settle: bool) -> AsyncGenerator[Reach]:
-    from interlock.app import asgi, listening
+    from interlock.app.listening import asgi, listening
     from interlock.config.load import with_listen
 
     with contextlib.closing(bind("127.0.0.1", 0)) as listener:
@@ -152,7 +152,7 @@ async def _own(values: Values, hold: Hold, *, servers: bool, listen: bool, settl
 
 async def started(stack: contextlib.AsyncExitStack, config: "Config", hold: Hold, *, servers: bool) -> "Gateway":
     """A gateway of this process, which ends with the stack."""
-    from interlock.app import running_gateway
+    from interlock.app.gateway import running_gateway
     from interlock.store.protocol import StoreUnavailable
 
     configured = config.settings.servers

@@ -12,9 +12,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
-from interlock.cli.card import standing
 from interlock.cli.gateway import Api
 from interlock.cli.render import note
+from interlock.cli.watching.card import standing
 from interlock.clock import SystemClock
 from interlock.core.canonical import argument_digest
 from interlock.core.model import Json, JsonObject

@@ -9,6 +9,7 @@ import os
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from types import ModuleType
 
 from interlock import __version__
 from interlock.cli.command import noun_help, run_noun, run_verb, unknown_word
@@ -20,34 +21,37 @@ declare its intent, decides by rules, and holds what is sensitive for a second k
 
 @dataclass(frozen=True, slots=True)
 class Noun:
-    """A first word of the command line and the module behind it."""
+    """A first word of the command line and the module behind it, as it is called inside this package."""
 
     name: str
     summary: str
     module: str
 
+    def load(self) -> ModuleType:
+        return importlib.import_module(f"interlock.cli.{self.module}")
+
 
 NOUNS = (
-    Noun("demo", "See in a minute what Interlock does; nothing is left of it", "interlock.cli.demo"),
-    Noun("init", "Take over the servers of the MCP clients here, and connect the clients", "interlock.cli.init"),
-    Noun("serve", "Run the gateway that agents connect to", "interlock.cli.serve"),
-    Noun("stdio", "Connect one MCP client over stdin and stdout", "interlock.cli.stdio"),
-    Noun("open", "Open the dashboard in a browser", "interlock.cli.open"),
-    Noun("status", "Say whether a gateway runs, and how it is doing", "interlock.cli.status"),
-    Noun("doctor", "Check that everything is well, and say what to do if not", "interlock.cli.doctor"),
-    Noun("approval", "See what waits for a second key, and answer it: list, show, watch", "interlock.cli.approval"),
-    Noun("grant", "See and revoke what approvals gave", "interlock.cli.grant"),
-    Noun("freeze", "Stop calls at once: everything, a server or a caller", "interlock.cli.freeze"),
-    Noun("thaw", "Lift such a stop", "interlock.cli.thaw"),
-    Noun("call", "Call a tool as an agent would, with a declared intent", "interlock.cli.call"),
-    Noun("run-tool", "Run one tool through the gate, or see what the gate says (--dry-run)", "interlock.cli.run_tool"),
-    Noun("tool", "List, classify, review and trust tools", "interlock.cli.tool"),
-    Noun("server", "Add, import, switch and watch the servers, and see their logs", "interlock.cli.server"),
-    Noun("client", "Point MCP clients at Interlock, and take that back", "interlock.cli.client"),
-    Noun("activity", "See what happened: list, follow, count, export", "interlock.cli.activity"),
-    Noun("rule", "Test, explain, lint and replay route rules", "interlock.cli.rule"),
-    Noun("token", "Make, list and revoke credentials", "interlock.cli.token"),
-    Noun("config", "Show, validate and describe the configuration", "interlock.cli.config"),
+    Noun("demo", "See in a minute what Interlock does; nothing is left of it", "demo.demo"),
+    Noun("init", "Take over the servers of the MCP clients here, and connect the clients", "clients.init"),
+    Noun("serve", "Run the gateway that agents connect to", "serve"),
+    Noun("stdio", "Connect one MCP client over stdin and stdout", "stdio"),
+    Noun("open", "Open the dashboard in a browser", "open"),
+    Noun("status", "Say whether a gateway runs, and how it is doing", "status"),
+    Noun("doctor", "Check that everything is well, and say what to do if not", "checkups.doctor"),
+    Noun("approval", "See what waits for a second key, and answer it: list, show, watch", "approval"),
+    Noun("grant", "See and revoke what approvals gave", "grant"),
+    Noun("freeze", "Stop calls at once: everything, a server or a caller", "freeze"),
+    Noun("thaw", "Lift such a stop", "thaw"),
+    Noun("call", "Call a tool as an agent would, with a declared intent", "call"),
+    Noun("run-tool", "Run one tool through the gate, or see what the gate says (--dry-run)", "run_tool"),
+    Noun("tool", "List, classify, review and trust tools", "tool"),
+    Noun("server", "Add, import, switch and watch the servers, and see their logs", "server"),
+    Noun("client", "Point MCP clients at Interlock, and take that back", "clients.client"),
+    Noun("activity", "See what happened: list, follow, count, export", "activity"),
+    Noun("rule", "Test, explain, lint and replay route rules", "rule"),
+    Noun("token", "Make, list and revoke credentials", "token"),
+    Noun("config", "Show, validate and describe the configuration", "config"),
 )
 
 
@@ -132,7 +136,7 @@ def _dispatch(words: Sequence[str]) -> Exit:
     noun = next((each for each in NOUNS if each.name == words[0]), None)
     if noun is None:
         raise unknown_word("interlock", words[0], [each.name for each in NOUNS])
-    module = importlib.import_module(noun.module)
+    module = noun.load()
     prog = f"interlock {noun.name}"
     if hasattr(module, "VERB"):
         return run_verb(prog, module.VERB, words[1:])

@@ -15,8 +15,8 @@ from textual.screen import ModalScreen
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
-from interlock.cli.card import scopes
 from interlock.cli.render import span, visible
+from interlock.cli.watching.card import scopes
 
 MAX_REASON = 1000
 _DURATIONS = (300, 900, 3_600, 28_800)

@@ -15,7 +15,7 @@ from interlock.errors import Exit, InterlockError
 from interlock.store.folder import DataFolder, Hold
 
 if TYPE_CHECKING:
-    from interlock.app import Gateway
+    from interlock.app.gateway import Gateway
     from interlock.config.load import Config
 
 
@@ -36,7 +36,7 @@ def _serve(values: Values) -> Exit:
 
 
 async def _run(config: "Config", folder: DataFolder) -> None:
-    from interlock.app import listening
+    from interlock.app.listening import listening
     from interlock.config.load import with_listen
 
     listen = config.settings.listen

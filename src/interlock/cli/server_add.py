@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from interlock import errors
-from interlock.cli.adopt import Adopted, Secret, adopt, is_ours
-from interlock.cli.client_file import servers_in, surroundings
-from interlock.cli.clients import CLIENTS, files_of
+from interlock.cli.clients.adopt import Adopted, Secret, adopt, is_ours
+from interlock.cli.clients.file import servers_in, surroundings
+from interlock.cli.clients.table import CLIENTS, files_of
 from interlock.cli.command import Options, Values, Verb, add_json
 from interlock.cli.gateway import Api, through_gateway
 from interlock.cli.inputs import bad, load_config

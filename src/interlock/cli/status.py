@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
-from interlock.cli.checkup_live import fixes
+from interlock.cli.checkups.live import fixes
 from interlock.cli.command import Values, Verb, add_json
 from interlock.cli.gateway import Api, address_of, credential_of, folder_of, remote
 from interlock.cli.render import counted, print_json, print_lines, print_table, short_time, span

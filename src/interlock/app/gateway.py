@@ -1,0 +1,269 @@
+"""A running gateway, on one exit stack.
+
+Everything that is started here is closed here, in the opposite order: first the door for agents, then the upstreams,
+then the store, so that the last outcome is written before the store lets go.
+"""
+
+import asyncio
+import contextlib
+import logging
+import os
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from msgspec import structs
+
+from interlock import errors
+from interlock.app.compiled import (
+    draft_of,
+    overrides_of,
+    policy_of,
+    secrets_of,
+    shown_settings,
+    terms_of,
+    upstreams_of,
+    workspaces_of,
+)
+from interlock.approve.notices import Notices
+from interlock.approve.room import room_in
+from interlock.clock import Clock, SystemClock
+from interlock.config.load import Config
+from interlock.config.notices import notices_of
+from interlock.config.roster import Roster
+from interlock.config.watch import Watch
+from interlock.core.lifecycle import CallState
+from interlock.errors import ConfigError, InterlockError
+from interlock.forward.drift import Drift
+from interlock.forward.fleet import Fleet
+from interlock.pipeline import Pipeline
+from interlock.receive.catalog import Catalog, Expose
+from interlock.receive.desk_tools import DeskTools
+from interlock.receive.earshot import Earshot
+from interlock.receive.edge import LOOPBACK, Edge, own_hosts
+from interlock.receive.face import Face
+from interlock.receive.identify import OPERATOR, Callers, Principal, mint
+from interlock.receive.issuer import Issuer
+from interlock.receive.lane import Lane
+from interlock.receive.parked import Parking
+from interlock.receive.passage import Passage
+from interlock.receive.sealed import Seal
+from interlock.receive.server import Rest
+from interlock.receive.sessions import Sessions
+from interlock.receive.turns import Turns
+from interlock.record import Recorder, RecordWait, config_change, token_change
+from interlock.second_key import SecondKey
+from interlock.store.folder import DataFolder, Hold
+from interlock.store.protocol import Activity, Store, StoreUnavailable
+from interlock.store.sqlite import SqliteStore
+from interlock.web.audience import Audience
+from interlock.web.browsers import Browsers
+from interlock.web.desk_metrics import DeskMetrics
+from interlock.web.feed import Feed
+from interlock.web.metrics import Metrics
+from interlock.web.parts import Parts
+
+LOOK_SECONDS = 1.0
+"""How often the configuration file is looked at."""
+_LOG = logging.getLogger("interlock")
+START_SECONDS = 3.0
+"""How long the first agent waits for the servers; those that take longer join later."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gateway:
+    """A running gateway: what serves requests, and what the rest of the process needs to look into it."""
+
+    face: Face
+    pipeline: Pipeline
+    fleet: Fleet
+    store: Store
+    callers: Callers
+    issuer: Issuer
+    edge: Edge
+    parts: Parts
+    hidden: set[str]
+    """What the record must not keep. It only grows: a server that is gone may still have answers on their way."""
+
+
+@contextlib.asynccontextmanager
+async def running_gateway(
+    config: Config,
+    hold: Hold,
+    *,
+    servers: bool = True,
+    clock: Clock | None = None,
+    environ: Mapping[str, str] | None = None,
+) -> AsyncGenerator[Gateway]:
+    """Start everything in a folder that is held, hand it over, and stop it in the opposite order.
+
+    Without `servers` no upstream is started: enough for looking at what is on record.
+    """
+    if config.settings.store != "sqlite":
+        raise InterlockError(errors.STORE_NOT_BUILT())  # to keep the record elsewhere than told would be worse
+    time = clock or SystemClock()
+    async with contextlib.AsyncExitStack() as stack:
+        store = SqliteStore(hold.folder.database, time)
+        await store.start()
+        stack.push_async_callback(store.close)
+        await settle_what_a_crash_left(store)
+        drift = Drift(store, time)
+        await drift.load()
+        roster = Roster(config, store, time)
+        await roster.load()
+        config, variables = roster.config, os.environ if environ is None else environ
+        specs = upstreams_of(config, variables) if servers else []
+        overrides = overrides_of(config)
+        fleet = Fleet(specs, lexicon=config.lexicon, overrides=overrides, judge=drift.listed, clock=time)
+        drift.on_change = fleet.judge_again
+        hidden = set(secrets_of(config, variables))
+        recorder = Recorder(store, time, RecordWait(config.settings.record.wait), secrets=lambda: hidden)
+        store.before_write = recorder.settle  # a token is revoked after the reads that it was used for
+        stack.callback(recorder.settle)
+        await stack.enter_async_context(fleet)
+        gateway = await _assemble(roster, recorder, store, fleet, drift, time, hidden)
+        if servers:
+            roster.on_change = partial(_apply, gateway, variables)
+            _tell_to(gateway.parts.notices, config, variables)
+        await fleet.settled(START_SECONDS)
+        await ensure_operator(store, hold.folder, gateway.callers, time)
+        # Whoever has something to tell ends before this does, and the record after it.
+        await stack.enter_async_context(gateway.parts.notices.running())
+        await stack.enter_async_context(gateway.issuer.running())
+        await stack.enter_async_context(gateway.parts.feed.running())
+        await stack.enter_async_context(gateway.face.running())
+        await stack.enter_async_context(gateway.parts.room.desk.running())
+        if servers and config.file is not None:
+            await stack.enter_async_context(_keeping_up(Watch(config, variables), roster, store, time))
+        yield gateway
+
+
+@contextlib.asynccontextmanager
+async def _keeping_up(watch: Watch, roster: Roster, store: Store, clock: Clock) -> AsyncGenerator[None]:
+    """Take up what is written into the configuration file, while the block runs."""
+
+    async def keep_up() -> None:
+        while True:
+            await asyncio.sleep(LOOK_SECONDS)
+            if watch.changed():
+                problems: tuple[str, ...] = ()
+                try:
+                    await roster.take_up(watch.read())
+                except ConfigError as bad:
+                    problems = bad.problems
+                    _LOG.warning("The configuration was not taken up: %s", "; ".join(problems))
+                with contextlib.suppress(StoreUnavailable):
+                    await store.write([config_change(problems, clock.now())])
+
+    async with asyncio.TaskGroup() as group:
+        keeping = group.create_task(keep_up())
+        try:
+            yield
+        finally:
+            keeping.cancel()
+
+
+async def _apply(gateway: Gateway, environ: Mapping[str, str], config: Config, anew: Sequence[str]) -> None:
+    """Take up other servers, rules and terms while calls go on."""
+    gateway.pipeline.policy = policy_of(config)
+    gateway.parts.room.approvers.use_within = gateway.pipeline.policy.patience.use_within
+    gateway.issuer.trust(terms_of(config))
+    gateway.hidden.update(secrets_of(config, environ))
+    gateway.face.workspaces = gateway.parts.workspaces = workspaces_of(config)
+    gateway.parts.settings = shown_settings(config)
+    _tell_to(gateway.parts.notices, config, environ)
+    await gateway.fleet.apply(upstreams_of(config, environ), overrides_of(config), config.lexicon, anew)
+
+
+async def _assemble(
+    roster: Roster, recorder: Recorder, store: Store, fleet: Fleet, drift: Drift, clock: Clock, hidden: set[str]
+) -> Gateway:
+    config = roster.config
+    settings, shown = config.settings, shown_settings(config)
+    sessions, workspaces = Sessions(clock), workspaces_of(config)
+    feed = Feed(store)
+    fleet.on_health = feed.health
+    metrics = Metrics(fleet, lambda: len(sessions))
+    recorder.on_end = metrics.seen
+    policy = policy_of(config)
+    room = room_in(store, clock, recorder.known_secrets)
+    waits = DeskMetrics(room, clock)
+    metrics.also(waits)
+    notices = Notices(clock, partial(_keep_delivery, store), secrets=recorder.known_secrets)
+    audience = Audience(clock, feed, notices)
+    room.register.on_change += [waits.told, audience.told]
+    await room.load()
+    room.approvers.use_within = policy.patience.use_within
+    pipeline = Pipeline(fleet, recorder, clock, policy, SecondKey(room.desk, recorder, fleet.awake), room.freezer)
+    catalog = Catalog(Expose(settings.expose), settings.namespacing)
+    turns = Turns(pipeline, Parking(Seal(clock)))
+    issuer = Issuer(clock)
+    issuer.trust(terms_of(config))
+    callers = Callers(clock, allow_local=settings.listen.host in LOOPBACK, outside=issuer)
+    tools = DeskTools(room, store.approvals, callers.is_person, lambda: pipeline.policy.patience)
+    tools.on_look = audience.seen
+    lane = Lane(pipeline, catalog, turns, tools)
+    earshot = Earshot(tools=catalog.expose is not Expose.SEARCH)
+    fleet.on_change, fleet.on_offer, fleet.on_updated = earshot.tools_changed, earshot.offer_changed, earshot.updated
+    callers.replace(await store.list_tokens())
+    room.approvers.lineage, room.register.board.may_still = lambda: callers.lineage, callers.may_still_answer
+    edge = Edge(own_hosts(settings.listen.host, settings.listen.port), max_body=settings.limits.body)
+    rest = Rest(lane, Passage(pipeline, catalog, earshot, turns), metrics.stray_call)
+    face = Face(edge, callers, sessions, lane, rest, workspaces)
+    pipeline.identify = lambda caller: face.workspaces.again(caller, callers)
+    parts = Parts(
+        store,
+        pipeline,
+        callers,
+        clock,
+        edge,
+        fleet,
+        metrics,
+        workspaces,
+        shown,
+        drift,
+        feed,
+        roster,
+        room,
+        notices,
+        audience,
+        Browsers(clock, callers, settings.listen.port),
+        hidden,
+        issuer,
+        draft_of,
+    )
+    return Gateway(face, pipeline, fleet, store, callers, issuer, edge, parts, hidden)
+
+
+def _tell_to(notices: Notices, config: Config, environ: Mapping[str, str]) -> None:
+    """Have those told of approvals whom the configuration names."""
+    found = notices_of(config, environ)
+    for problem in found.unusable:
+        _LOG.warning("%s %s", problem.text, problem.fix)
+    notices.configure(found.webhooks, found.command, found.unusable)
+
+
+def _keep_delivery(store: Store, activity: Activity) -> None:
+    """Queue what became of a notice."""
+    with contextlib.suppress(StoreUnavailable):  # the store counts what it could not keep
+        store.write_soon([activity])
+
+
+async def ensure_operator(store: Store, folder: DataFolder, callers: Callers, clock: Clock) -> None:
+    """See that the operator's credential is there and valid; the first start makes it."""
+    found = callers.identify(f"Bearer {folder.credential() or ''}")
+    if isinstance(found, Principal) and found.name == OPERATOR:
+        return
+    token, text = mint(OPERATOR, "human", ("admin", "approver"), clock.now(), None)
+    await store.add_token(token, token_change(token, "created", OPERATOR, clock.now()))
+    folder.keep_credential(text)
+    callers.replace(await store.list_tokens())
+
+
+async def settle_what_a_crash_left(store: Store) -> int:
+    """Mark calls that left without an outcome as indeterminate; they are never sent again. Returns how many."""
+    left = await store.open_activities()
+    settled = [structs.replace(each, status=CallState.INDETERMINATE) for each in left]
+    if settled:
+        await store.write(settled)
+    return len(settled)

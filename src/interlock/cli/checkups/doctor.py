@@ -1,0 +1,162 @@
+"""`interlock doctor`: eighteen checks, each with its code, how it is, and what to do about it.
+
+With a gateway that runs it asks that one; else it starts one for the occasion, which ends with the command. With
+`--fix` it first mends what needs no decision, and then looks at how it is.
+
+This module refuses to bring a database to a newer version by the way: that is for `--fix` and for the next start.
+"""
+
+import asyncio
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from interlock.cli.checkups import checkup
+from interlock.cli.checkups import folder as checkup_folder
+from interlock.cli.checkups.checkup import OK, WARN, Check
+from interlock.cli.checkups.clients import clients_check
+from interlock.cli.checkups.codes import CODES
+from interlock.cli.checkups.live import dashboard_check, live_checks, unchecked
+from interlock.cli.checkups.repair import DONE, FAILED, PLANNED, Outcome, repair
+from interlock.cli.clients.file import surroundings
+from interlock.cli.command import Options, Values, Verb, add_json
+from interlock.cli.gateway import Api, folder_of, remote, running_at, through_gateway
+from interlock.cli.inputs import bad, load_config
+from interlock.cli.render import counted, note, print_json, print_lines, print_table
+from interlock.clock import SystemClock
+from interlock.core.model import Json
+from interlock.errors import ConfigError, Exit, InterlockError
+from interlock.store.folder import DataFolder, FolderBusy
+
+if TYPE_CHECKING:
+    from interlock.config.load import Config
+
+
+_TOLD = {DONE: "repaired", PLANNED: "would be repaired", FAILED: "could not be repaired"}
+
+
+def _options(parser: Options) -> None:
+    parser.add_argument("--fix", action="store_true", help="first repair what needs no decision")
+    parser.add_argument("--dry-run", action="store_true", help="with --fix: only say what would be repaired")
+    parser.add_argument("--list-codes", action="store_true", help="list the checks and their codes, and check nothing")
+    add_json(parser)
+
+
+def _doctor(values: Values) -> Exit:
+    if values.list_codes:
+        return _list_codes(as_json=values.json)
+    if values.dry_run and not values.fix:
+        raise bad("--dry-run says what --fix would do", "Add --fix, or leave --dry-run out.")
+    repairs = repair(folder_of(values), dry=values.dry_run) if values.fix else []
+    checks = _checks(values)
+    found = [each for each in checks if each.state != OK]
+    if values.json:
+        told = [_repair_as_json(each) for each in repairs]
+        print_json({"repairs": told, "checks": [_as_json(each) for each in checks], "findings": len(found)})
+    else:
+        _print(repairs, checks)
+        note("All is well." if not found else f"{counted(len(found), 'finding')}.")
+    return Exit.FINDINGS if found else Exit.OK
+
+
+def _list_codes(*, as_json: bool) -> Exit:
+    if as_json:
+        items = [{"code": it.code, "check": it.check, "what": it.what, "fix": it.repaired} for it in CODES.values()]
+        print_json({"items": list[Json](items), "total": len(items)})
+    else:
+        rows = [(each.code, each.check, each.what, each.repaired or "-") for each in CODES.values()]
+        print_table(("CODE", "CHECK", "WHAT SHOULD BE", "WHAT --fix DOES"), rows)
+    return Exit.OK
+
+
+def _checks(values: Values) -> list[Check]:
+    folder, now = folder_of(values), SystemClock().now()
+    config = _config(values)
+    # The folder and the database are looked at before a gateway of our own could make them.
+    in_folder, lock = checkup_folder.folder_check(folder), checkup_folder.lock_check(folder)
+    database, last_at = checkup_folder.database_check(folder)
+    schema = checkup_folder.schema_check(folder)
+    address = _address(values)
+    return [
+        checkup.config_check(config),
+        in_folder,
+        lock,
+        database,
+        schema,
+        checkup.gateway_check(address, config),
+        _dashboard(folder, address),
+        checkup.commands_check(config, os.environ),
+        *_live(values, config, address, schema, now),
+        checkup.rules_check(config),
+        checkup.machine_check(folder, last_at, now),
+        clients_check(surroundings()),
+    ]
+
+
+def _dashboard(folder: DataFolder, address: str | None) -> Check:
+    if address is None:
+        return Check("dashboard", OK, "Not served now, because no gateway runs.")
+    return asyncio.run(dashboard_check(remote(address, folder)))
+
+
+def _config(values: Values) -> "Config | ConfigError":
+    try:
+        return load_config(values)
+    except ConfigError as unusable:
+        return unusable
+
+
+def _address(values: Values) -> str | None:
+    try:
+        return running_at(folder_of(values))
+    except (FolderBusy, InterlockError):
+        return None  # the folder check tells what is wrong with it
+
+
+def _live(values: Values, config: "Config | ConfigError", address: str | None, schema: Check, now: int) -> list[Check]:
+    if address is None and isinstance(config, ConfigError):
+        return unchecked("no gateway runs, and none can be started without a configuration.")
+    if address is None and schema.state == WARN:
+        return unchecked("no gateway runs, and starting one would bring the database to another version.")
+    checks: list[Check] = []
+    # To a gateway that is only there for these checks nobody comes with a call.
+    holds = address is not None and checkup.can_hold(config)
+
+    async def work(api: Api) -> Exit:
+        checks.extend(await live_checks(api, now, holds=holds))
+        return Exit.OK
+
+    try:
+        through_gateway(values, work, servers=True)
+    except InterlockError as failed:
+        return unchecked(failed.reason.text)
+    return checks
+
+
+def _as_json(check: Check) -> dict[str, Json]:
+    return {"code": check.code, "check": check.name, "state": check.state, "text": check.text, "fix": check.fix}
+
+
+def _repair_as_json(done: Outcome) -> dict[str, Json]:
+    return {"code": done.code, "state": done.state, "text": done.text, "problem": done.problem}
+
+
+def _print(repairs: Sequence[Outcome], checks: Sequence[Check]) -> None:
+    if repairs:
+        problems = [f" ({each.problem})" if each.problem else "" for each in repairs]
+        lines = [f"{each.code} {_TOLD[each.state]}: {each.text}" for each in repairs]
+        print_lines([*map("".join, zip(lines, problems, strict=True)), ""])
+    rows = ((each.code, each.name, each.state, each.text) for each in checks)
+    print_table(("CODE", "CHECK", "STATE", "WHAT"), rows)
+    fixes = [each for each in checks if each.fix]
+    if fixes:
+        print_lines(["", *(f"{each.code}: {each.fix}" for each in fixes)])
+
+
+VERB = Verb(
+    "doctor",
+    "Check configuration, folder, database, servers, tools, rules, tokens, clients. Exit 20 when something is found.",
+    _options,
+    _doctor,
+    ("interlock doctor", "interlock doctor --fix --dry-run", "interlock doctor --fix", "interlock doctor --list-codes"),
+)

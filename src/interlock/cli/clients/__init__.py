@@ -1,0 +1,1 @@
+"""Pointing MCP clients at Interlock: their files found, read, rewritten with everything kept, and given back."""

@@ -1,0 +1,1 @@
+"""The demonstration: its stage, its agent, and the story that it tells."""

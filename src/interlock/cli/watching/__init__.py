@@ -1,0 +1,1 @@
+"""Following what happens in a terminal: the queue of approvals and the tail of the log."""

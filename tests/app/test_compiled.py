@@ -1,0 +1,96 @@
+"""What the configuration means to the parts."""
+
+from pathlib import Path
+
+from interlock.app.compiled import overrides_of, policy_of, secrets_of, upstreams_of
+from interlock.core.intent import IntentMode
+from interlock.core.safety import Posture, SafetyClass
+from interlock.forward.upstream import Scope, UpstreamSpec
+from tests.running import config_of
+
+TEXT = """
+posture: strict
+intent_declaration: {mode: inferred, strict_server_validation: false}
+hold: {approvals_needed: 2}
+workspaces: [{id: prod, posture: open}, {id: dev}]
+servers:
+  local: {command: prog, args: [-x], env: {T: "${env:SECRET}"}, cwd: /srv, posture: observe, call_timeout: 5}
+  far: {url: "https://h/mcp", namespace: ns, headers: {A: "Bearer ${env:SECRET}"}, trusted: true}
+  off: {command: prog, enabled: false}
+overrides: {"local:a": read-only, "local:b": dangerous, "far:a": unknown}
+route_rules: [{id: r, effect: deny}]
+"""
+
+
+def test_the_policy_is_what_the_file_says(tmp_path: Path) -> None:
+    policy = policy_of(config_of(tmp_path, TEXT))
+
+    assert [each.rule.id for each in policy.rules.rules] == ["r"]
+    assert policy.entry.posture is Posture.STRICT
+    assert (policy.entry.intent.mode, policy.entry.intent.strict_server_validation) == (IntentMode.INFERRED, False)
+    assert policy.hold.approvals_needed == 2
+    assert policy.postures_of_workspaces == {"prod": Posture.OPEN}
+    assert policy.postures_of_servers == {"local": Posture.OBSERVE}
+
+
+def test_the_upstreams_are_the_enabled_servers_with_their_references_resolved(tmp_path: Path) -> None:
+    specs = upstreams_of(config_of(tmp_path, TEXT), {"SECRET": "s3"})
+
+    assert specs == [
+        UpstreamSpec("local", "local", ("prog", "-x"), None, {"T": "s3"}, {}, "/srv", False, 5.0),
+        UpstreamSpec("far", "ns", (), "https://h/mcp", {}, {"A": "Bearer s3"}, None, True, 120.0),
+    ]
+
+
+def test_auth_scopes_limits_and_sessions_go_along_with_the_servers(tmp_path: Path) -> None:
+    text = """
+servers:
+  a: {command: prog, env: {T: own, U: own}, auth_scope_id: prod, max_concurrent: 3, sessions: per-caller}
+  b: {url: "https://h/mcp"}
+auth_scopes:
+  prod: {env: {T: "${env:SECRET}"}}
+  test: {headers: {X: "Bearer ${env:SECRET}"}}
+"""
+    a, b = upstreams_of(config_of(tmp_path, text), {"SECRET": "s3"})
+    scopes = {"prod": Scope(env={"T": "s3"}), "test": Scope(headers={"X": "Bearer s3"})}
+
+    assert (a.env, a.max_concurrent, a.per_caller, a.scopes) == ({"T": "s3", "U": "own"}, 3, True, scopes)
+    assert (b.headers, b.max_concurrent, b.per_caller, b.scopes) == ({}, None, False, scopes)
+
+
+def test_a_reference_that_leads_nowhere_stops_that_one_server(tmp_path: Path) -> None:
+    local, far = upstreams_of(config_of(tmp_path, TEXT), {})
+
+    assert local.unusable.startswith("servers.local.env.T: the environment variable SECRET is not set. Give it to")
+    assert far.unusable.startswith("servers.far.headers.A: the environment variable SECRET is not set")
+    assert not local.env
+
+
+def test_an_auth_scope_that_leads_nowhere_stops_only_those_that_need_it(tmp_path: Path) -> None:
+    text = """
+servers: {a: {command: prog, auth_scope_id: gone}, b: {command: prog}}
+auth_scopes: {gone: {env: {T: "${env:NONE}"}}}
+"""
+    first, second = upstreams_of(config_of(tmp_path, text), {})
+
+    assert first.unusable.startswith("auth_scopes.gone.env.T: the environment variable NONE is not set")
+    assert (second.unusable, dict(second.scopes)) == ("", {})
+
+
+def test_without_servers_there_is_the_sample(tmp_path: Path) -> None:
+    (spec,) = upstreams_of(config_of(tmp_path), {})
+
+    assert (spec.id, spec.argv[1:]) == ("sample", ("-m", "interlock.lab.sample"))
+
+
+def test_overrides_are_kept_by_server(tmp_path: Path) -> None:
+    assert overrides_of(config_of(tmp_path, TEXT)) == {
+        "local": {"a": SafetyClass.READ_ONLY, "b": SafetyClass.DANGEROUS},
+        "far": {"a": SafetyClass.UNKNOWN},
+    }
+
+
+def test_what_notices_are_signed_with_is_a_secret(tmp_path: Path) -> None:
+    text = "notices: {webhooks: [{url: 'https://x.test/', secret: '${env:HOOK}'}, {url: 'https://y.test/'}]}"
+
+    assert "open sesame" in secrets_of(config_of(tmp_path, text), {"HOOK": "open sesame"})

@@ -1,0 +1,181 @@
+"""A gateway that starts, runs and stops."""
+
+import asyncio
+import json
+from pathlib import Path
+
+import pytest
+from mcp.client import Client
+from msgspec.structs import replace
+
+from interlock import errors
+from interlock.app.gateway import settle_what_a_crash_left
+from interlock.approve.notices import Notice
+from interlock.core.approvals import Approver, ApproverType
+from interlock.core.health import Health
+from interlock.core.lifecycle import CallState
+from interlock.errors import InterlockError
+from interlock.record import config_change
+from interlock.store.protocol import Activity, ActivityFilter, ActivityType, Store
+from interlock.store.sqlite import SqliteStore
+from tests.approve.receiving import OK, receiver, shown, url_of
+from tests.approving import DELETE, counter, said, wanted
+from tests.fakes import FakeClock
+from tests.running import server_yaml, serving, started
+from tests.upstream.running import stdio_argv
+
+TEXT = """
+posture: strict
+intent_declaration: {mode: inferred, strict_server_validation: false}
+hold: {approvals_needed: 2}
+workspaces: [{id: prod, posture: open}, {id: dev}]
+servers:
+  local: {command: prog, args: [-x], env: {T: "${env:SECRET}"}, cwd: /srv, posture: observe, call_timeout: 5}
+  far: {url: "https://h/mcp", namespace: ns, headers: {A: "Bearer ${env:SECRET}"}, trusted: true}
+  off: {command: prog, enabled: false}
+overrides: {"local:a": read-only, "local:b": dangerous, "far:a": unknown}
+route_rules: [{id: r, effect: deny}]
+"""
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+async def test_a_server_whose_secret_is_missing_is_down_with_that_problem_and_the_others_run(tmp_path: Path) -> None:
+    text = (
+        "servers:\n"
+        + server_yaml("up", stdio_argv(tmp_path / "log"))
+        + "  bad: {command: p, env: {T: '${env:NO_X}'}}\n"
+    )
+    async with started(tmp_path, text) as gateway:
+        states = {each.id: each for each in gateway.fleet.states()}
+
+    assert states["up"].health is Health.READY
+    assert states["bad"].health is Health.DOWN
+    assert "the environment variable NO_X is not set" in states["bad"].problem
+
+
+async def test_a_gateway_with_no_configuration_has_the_tools_of_the_sample(tmp_path: Path) -> None:
+    async with started(tmp_path) as gateway:
+        names = [each.tool.shown for each in gateway.pipeline.book]
+        health = gateway.fleet.upstreams["sample"].health
+
+    assert "sample:read_note" in names
+    assert health is Health.READY
+    assert gateway.fleet.upstreams["sample"].health is Health.STOPPED
+
+
+async def test_a_store_that_is_not_built_is_refused_instead_of_keeping_the_record_elsewhere(tmp_path: Path) -> None:
+    with pytest.raises(InterlockError) as refused:
+        async with started(tmp_path, "store: postgresql://db/interlock"):
+            pass
+
+    assert refused.value.reason == errors.STORE_NOT_BUILT()
+    assert not (tmp_path / "data" / "interlock.db").exists()
+
+
+async def test_what_a_crash_left_open_is_indeterminate_afterwards(tmp_path: Path) -> None:
+    store = SqliteStore(tmp_path / "interlock.db", FakeClock())
+    await store.start()
+    sent = Activity("a1", 1, ActivityType.TOOL_CALL, CallState.SENT, {"k": 1}, "s", "t")
+    done = replace(sent, id="a2", status=CallState.SUCCESS)
+    await store.write([sent, done])
+
+    settled = await settle_what_a_crash_left(store)
+    again = await settle_what_a_crash_left(store)
+    statuses = {each.id: each.status for each in (await store.list_activities(ActivityFilter())).items}
+    await store.close()
+
+    assert (settled, again) == (1, 0)
+    assert statuses == {"a1": CallState.INDETERMINATE, "a2": CallState.SUCCESS}
+
+
+async def test_a_secret_that_a_server_echoes_is_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DEEP_SECRET", "open-sesame-open")
+    argv = stdio_argv(tmp_path / "up.log")
+    text = "expose: direct\nservers:\n" + server_yaml("up", argv)[:-2] + ", env: {T: '${env:DEEP_SECRET}'}}\n"
+    async with serving(tmp_path, text) as running, Client(running.url, mode="2026-07-28") as client:
+        await client.call_tool("up__echo", {"text": "it says open-sesame-open"})
+        await running.gateway.pipeline.settled()
+        (activity,) = await running.activities()
+
+    assert "sesame" not in str(activity.body)
+
+
+async def test_what_the_operator_does_is_in_the_log_behind_the_reads_that_ended_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("interlock.record.GATHER_SECONDS", 3600)
+    text = "expose: direct\noverrides: {'up:echo': read-only}\nservers:\n"
+    async with serving(tmp_path, text + server_yaml("up", stdio_argv(tmp_path / "up.log"))) as running:
+        store = running.gateway.store
+        begun = await store.log_end()
+        async with Client(running.url, mode="2026-07-28") as client:
+            await client.call_tool("up__echo", {"text": "x"})
+        await store.write([config_change((), 1)])
+        kinds = [entry.kind for entry in await store.log_entries(begun, 10)]
+
+    assert kinds == ["tool_call", "config_change"]
+
+
+# Notices --------------------------------------------------------------------------------------------------------
+
+
+async def test_a_gateway_tells_whom_its_file_names_and_takes_up_another_and_keeps_what_became_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("interlock.app.gateway.LOOK_SECONDS", 0.01)
+    monkeypatch.setenv("DEEP_SECRET", "open-sesame-open")
+    rest = "secret: '${env:DEEP_SECRET}'}, {url: 'https://nobody.example/swordfish', secret: '${env:NO_X}'}]}"
+    servers = "servers: {off: {command: x, enabled: false}}\n"
+    async with asyncio.timeout(60), receiver(OK) as first, receiver(OK) as second:
+        text = servers + "notices: {webhooks: [{url: '%s', " + rest
+        async with started(tmp_path, text % url_of(first)) as gateway:
+            notices, store = gateway.parts.notices, gateway.store
+            notices.tell(Notice("approval.created", 1, {"id": "apr-1"}))
+            await _entries(store, "system")
+            (tmp_path / "interlock.yaml").write_text(text % url_of(second), encoding="utf-8")
+            await _entries(store, "config_change")
+            notices.tell(Notice("approval.denied", 1, {"id": "apr-1"}))
+            kept = await _entries(store, "system", 2)
+            problems = [each.text for each in notices.problems()]
+
+    assert [len(first.received), len(second.received)] == [1, 1]
+    assert all(each.field("webhook-signature") for each in (*first.received, *second.received))
+    assert [shown(first) in kept[0], shown(second) in kept[1]] == [True, True]
+    assert "NO_X is not set. https://nobody.example is told nothing." in problems[0]
+    assert "NO_X is not set" in caplog.text
+    assert not [word for word in ("swordfish", "sesame") if word in f"{kept} {problems} {caplog.text}"]
+
+
+async def _entries(store: Store, kind: str, count: int = 1) -> list[str]:
+    """The texts of the log of one kind, as soon as there are so many of them."""
+    found: list[str] = []
+    after = 0
+    while len(found) < count:
+        entries = await store.next_entries(after, 100)
+        found += [each.text for each in entries if each.kind == kind]
+        after = entries[-1].seq
+    return found
+
+
+async def test_a_question_and_its_answer_reach_those_who_are_to_be_told(tmp_path: Path) -> None:
+    async with asyncio.timeout(60), receiver(OK) as told:
+        notices = (
+            f"notices: {{webhooks: [{{url: '{url_of(told)}'}}]}}\nhold: {{answer_after: 50ms, approvals_needed: 2}}"
+        )
+        async with counter(tmp_path, notices) as held:
+            async with held.client() as client:
+                asked = said(await client.call_tool(DELETE, wanted()))["approval_id"]
+            await held.minted("boss", "approver")
+            await held.approve(asked, Approver("boss", ApproverType.CLI))
+            await held.deny(asked, "no")
+            await _entries(held.running.gateway.store, "system", 2)
+
+    events = {json.loads(each.body)["type"]: json.loads(each.body)["data"] for each in told.received}
+    assert len(told.received) == 2, "each is told once, and a vote is no news"
+    assert set(events) == {"approval.created", "approval.denied"}
+    assert (events["approval.created"]["status"], events["approval.denied"]["resolution"]) == ("pending", "no")
+    assert events["approval.created"]["expires_at"].endswith("Z")
