@@ -40,8 +40,9 @@ class Seat:
 
     def ended(self) -> int:
         """How the process ended; all that it wrote is on the screen then."""
+        deadline = time.monotonic() + SECONDS
         while self._look():
-            pass
+            assert time.monotonic() < deadline, self.screen
         return self.process.wait(timeout=SECONDS)
 
     @property

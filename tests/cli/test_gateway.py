@@ -1,5 +1,6 @@
 """How a verb reaches the gateway of the data folder: the one that runs there, or one of its own."""
 
+import asyncio
 import contextlib
 import importlib
 import json
@@ -19,7 +20,7 @@ from interlock.app import gateway as app
 from interlock.cli import gateway
 from interlock.cli.command import Values
 from interlock.cli.gateway import Api, reason_of, through_gateway
-from interlock.errors import Code, Exit, Reason
+from interlock.errors import Code, Exit, InterlockError, Reason
 from interlock.store.folder import LOCK, DataFolder, FolderBusy
 from tests.cli.running import (
     Beside,
@@ -381,3 +382,47 @@ def test_the_reason_of_a_problem_keeps_code_and_fix() -> None:
     problem = {"code": "NOT_FOUND", "detail": "Gone.", "fix": "Look.", "status": 404}
 
     assert reason_of(problem) == Reason("Gone.", Code.NOT_FOUND, "Look.")
+
+
+# A gateway that goes away in the middle of a verb ---------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def answering_once() -> Generator[str]:
+    """The address of something that answers one request and is gone."""
+
+    def serve() -> None:
+        peer, _ = listener.accept()
+        listener.close()
+        with peer:
+            peer.recv(65536)
+            peer.sendall(http(200, "{}"))
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        thread = threading.Thread(target=serve)
+        thread.start()
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+        thread.join()
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "may_begin_anew"),
+    [("get", "post", True), ("get", "delete", True), ("get", "get", False), ("post", "post", False)],
+)
+def test_a_verb_begins_anew_only_when_it_has_done_nothing_yet(
+    folder: DataFolder, first: str, second: str, may_begin_anew: bool
+) -> None:
+    async def ask(api: gateway.Api, method: str) -> None:
+        body: dict[str, Any] = {"body": {}} if method == "post" else {}
+        await getattr(api, method)("tokens", **body)
+
+    async def both() -> InterlockError:
+        with folder.hold() as hold, answering_once() as address:
+            hold.announce(address)
+            api = gateway.Api(gateway.remote(address, folder), "il_a_b")
+            await ask(api, first)
+            with pytest.raises(InterlockError) as refused:
+                await ask(api, second)
+        return refused.value
+
+    assert isinstance(asyncio.run(both()), gateway.Vanished) is may_begin_anew

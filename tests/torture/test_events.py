@@ -163,12 +163,14 @@ async def test_a_reader_that_goes_away_and_comes_back_misses_nothing(gateway: Ga
 
 
 def deaf_reader(gateway: Gateway) -> socket.socket:
-    """Somebody who asks for the stream, has a small window, and reads nothing."""
+    """Somebody who asks for the stream, has a small window, and reads nothing of it."""
     reader = socket.socket()
     reader.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
     reader.connect(gateway.place)
     request = f"GET /api/v1/events?types=activity HTTP/1.1\r\nHost: {gateway.url.removeprefix('http://')}\r\n"
     reader.sendall(f"{request}Authorization: Bearer {gateway.token}\r\n\r\n".encode())
+    # It is told of what happens from here on; of what happened before its request was looked at it would not be.
+    assert reader.recv(1) == b"H"
     return reader
 
 

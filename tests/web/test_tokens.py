@@ -186,7 +186,7 @@ async def test_the_list_has_all_tokens_oldest_first_and_never_a_secret(bare: Off
     bare.clock.forward(HOUR)
     await bare.ask("DELETE", f"/tokens/{issued.json()['id']}")
     listed = await bare.ask("GET", "/tokens")
-    secret = issued.json().pop("token").rpartition("_")[2]
+    secret = issued.json().pop("token").split("_", 2)[2]
     stored = next(each for each in await bare.store.list_tokens() if each.principal == "ci")
 
     assert listed.json()["total"] == 2
@@ -286,7 +286,7 @@ async def test_each_change_is_on_record_with_who_did_it_and_no_secret(bare: Offi
     told = {"token": issued["id"], "principal": "ci", "kind": "agent", "roles": ["agent"], "by": "the-admin"}
     limits = {"scope": {"minted_by": "the-admin", "owner": "the-admin"}, "expires_at": None}
     assert await changes(bare) == [{"change": what, **told, **limits} for what in ("revoked", "created")]
-    assert issued["token"].rpartition("_")[2] not in (await bare.ask("GET", "/activity")).text
+    assert issued["token"].split("_", 2)[2] not in (await bare.ask("GET", "/activity")).text
 
 
 async def test_what_a_person_of_the_issuer_mints_is_minted_by_a_person(bare: Office) -> None:

@@ -196,24 +196,24 @@ class Desk:
 
     async def _wait(self, pending: Pending, held: Held) -> Approved | Unapproved:
         """Wait until the approval is resolved, or the caller has to be told to come again."""
-        pending.callers += 1
+        place = int(pending.callers < MAX_TOGETHER)  # without one, a caller is only told to come again
+        pending.callers += place
         try:
-            told = await self._resolved_or_told(pending, held)
+            patience = held.patience.of(held.origin.client) if place else 0.0
+            told = await self._resolved_or_told(pending, held, patience)
         except BaseException as ended:  # raised again: whatever it was, this one does not wait any more
-            pending.callers -= 1
+            pending.callers -= place
             if isinstance(ended, asyncio.CancelledError):
                 await self.register.leave(pending)
             raise
-        pending.callers -= 1
+        pending.callers -= place
         if told is not None:
             return told
         return _told(pending.id, pending.resolved) if pending.resolved else await self._outcome(pending.id)
 
-    async def _resolved_or_told(self, pending: Pending, held: Held) -> Unapproved | None:
+    async def _resolved_or_told(self, pending: Pending, held: Held, patience: float | None) -> Unapproved | None:
         """Returns when the approval is resolved; or, when the caller would lose patience, what it is told."""
-        clock, patience = asyncio.get_running_loop().time, held.patience.of(held.origin.client)
-        if pending.callers > MAX_TOGETHER:
-            patience = 0.0
+        clock = asyncio.get_running_loop().time
         began = clock()
         while pending.resolved is None:
             waited = clock() - began

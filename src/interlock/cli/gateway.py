@@ -42,6 +42,7 @@ _ATTEMPTS = 10
 SERVER_SECONDS = 60.0
 """How many seconds the servers of a gateway that was started for one verb may take."""
 API = "/api/v1"
+_LOOK = "GET"
 
 
 def folder_of(values: Values) -> DataFolder:
@@ -193,17 +194,23 @@ class Api:
     def __init__(self, reach: Reach, credential: str) -> None:
         self._reach = reach
         self._credential = credential
-        self._was_heard = False
+        self._heard: set[str] = set()
+        """The methods of all that was answered."""
 
     @contextlib.asynccontextmanager
     async def _asking(self, ask: Ask) -> AsyncGenerator[Response]:
         try:
             async with self._reach.ask(ask) as response:
-                self._was_heard = True
+                self._heard.add(ask.method)
                 yield response
         except Unreachable as gone:
-            kind = Vanished if isinstance(gone, NotSent) and not self._was_heard else InterlockError
+            kind = Vanished if isinstance(gone, NotSent) and self._is_first(ask.method) else InterlockError
             raise kind(errors.GATEWAY_GONE(problem=gone)) from None
+
+    def _is_first(self, method: str) -> bool:
+        """Whether nothing would be done twice if all were asked anew: what a verb only looked up before it acts may be
+        looked up again, but what it has shown may not be shown again."""
+        return not self._heard or (method != _LOOK and self._heard == {_LOOK})
 
     async def get(self, *path: str, **query: str | int | None) -> Any:
         """What is at a path; each part is one segment, whatever is in it."""

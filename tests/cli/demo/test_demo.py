@@ -88,12 +88,14 @@ def test_a_key_at_the_terminal_ends_it_and_nothing_is_left(place: Place, key: st
     before = place.digest()
     with seated(DEMO, place.env, place.here) as seat:
         seat.until(KEYS)
+        listens = not seat.is_as_before
         shown, processes = seat.screen, descendants(seat.process.pid)
         assert any(place.temporary.iterdir())
         seat.press(key)
         code = seat.ended()
         restored = seat.is_as_before
 
+    assert listens
     assert verdicts(shown) == VERDICTS
     assert told in seat.screen
     assert (code, restored) == (ended, True)

@@ -23,7 +23,7 @@ from interlock.cli.inputs import bad
 from interlock.cli.open import open_browser
 from interlock.cli.render import STYLES, note, print_table, short_time, span, visible, write
 from interlock.cli.watching.keys import GONE, keys_of, terminal
-from interlock.errors import Exit, InterlockError
+from interlock.errors import Code, Exit, InterlockError
 
 if TYPE_CHECKING:
     from interlock.cli.demo.agent import Agent
@@ -146,8 +146,9 @@ async def _answer(place: Stage, seen: Mapping[str, Any], values: Values) -> bool
         return await _turn(place, seen, "a")
     descriptor = terminal()
     if descriptor is not None:
-        _say("", "Press a to approve, d to deny, q to leave. Or answer it at the dashboard.")
         with keys_of(descriptor) as keys:
+            # Said when keys are heard: what was typed before somebody could read this is forgotten.
+            _say("", "Press a to approve, d to deny, q to leave. Or answer it at the dashboard.")
             return await _by_key(place, seen, keys)
     if not _is_read():
         return False  # nobody is told of the call, so nobody would answer it
@@ -159,16 +160,20 @@ async def _answer(place: Stage, seen: Mapping[str, Any], values: Values) -> bool
 
 async def _by_key(place: Stage, seen: Mapping[str, Any], keys: asyncio.Queue[str]) -> bool:
     while (key := await keys.get()) not in _LEAVE:
-        if key in ("a", "d"):
-            return await _turn(place, seen, key)
+        if key in ("a", "d") and await _turn(place, seen, key):
+            return True
     return False
 
 
 async def _turn(place: Stage, seen: Mapping[str, Any], key: str) -> bool:
-    """Answer as the operator."""
-    # Somebody at the dashboard may have been faster: then that answer counts, and it is told in the end.
-    with contextlib.suppress(InterlockError):
+    """Answer as the operator; whether the call is answered now."""
+    try:
         await (approve(place.api, seen, {"scope": "once"}) if key == "a" else deny(place.api, seen, None))
+    except InterlockError as refused:
+        # Somebody at the dashboard may have been faster: then that answer counts, and it is told in the end.
+        if refused.reason.code is not Code.ALREADY_RESOLVED:
+            _say("", f"That was not taken: {refused.reason.text}")
+            return False
     return True
 
 
