@@ -20,7 +20,6 @@ TESTED_ELSEWHERE = {
         f"errors/{each}.py": "tests/test_errors.py"
         for each in "calls clients codes raised reason requests surroundings".split()
     },
-    "core/policy.py": "tests/test_pipeline.py",
     "forward/link.py": "tests/forward/test_link_stdio.py",
     "kept.py": "tests/test_record.py",
     "receive/turns.py": "tests/behaviours/test_questions.py",

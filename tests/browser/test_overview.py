@@ -13,7 +13,7 @@ from tests.browser.house import House, Reviewer, house
 CHANGING = """
 import sys
 from pathlib import Path
-from interlock import sample
+from interlock.lab import sample
 
 sample.TOOLS[0][0]["description"] = Path(sys.argv[1]).read_text()
 sample.main()

@@ -17,11 +17,13 @@ from interlock.core.approvals import (
     Vote,
     Wish,
     approved,
+    by_several_hands,
     denied,
     ended,
     refusal_to,
     resolved_before,
     shown,
+    shown_approval,
     withheld,
 )
 from interlock.core.grants import Grant, GrantKey, GrantScope
@@ -273,3 +275,30 @@ def test_what_was_asked_never_hides_what_we_know() -> None:
     assert (told["status"], told["requester"], told["justification"]) == ("pending", "agent", "please")
     assert told["votes"] == [{"approver": "bob", "at": NOW, "scope": "once"}]
     assert (told["digest"], told["tool_fingerprint"], told["workspace_id"]) == ("d1", "f1", "prod")
+
+
+def test_times_are_shown_so_that_people_can_read_them() -> None:
+    vote = Vote("bob", NOW, GrantScope.ONCE)
+    told = shown_approval(replace(APPROVAL, votes=(vote,)))
+
+    assert told["votes"] == [{"approver": "bob", "at": "1970-01-01T00:16:40.000000Z", "scope": "once"}]
+    assert (told["created_at"], told["expires_at"]) == ("1970-01-01T00:16:40.000000Z", "1970-01-01T00:21:40.000000Z")
+
+
+def test_where_several_have_to_agree_kin_are_one_hand() -> None:
+    voted = replace(under(approvals_needed=2), votes=(Vote("bob", NOW, GrantScope.ONCE),))
+    made = Lineage(
+        [Minted("operator", "human", None), Minted("bob", "agent", "operator"), Minted("kid", "agent", "bob")]
+    )
+    said = Answered(voted, None)
+
+    assert code(by_several_hands(said, Approver("kid", ApproverType.MCP_AGENT), made)) is Code.SELF_APPROVAL
+    assert by_several_hands(said, CAROL, made) is said
+    assert by_several_hands(said, BOB, made) is said, "one's own vote is no second hand"
+
+
+def test_what_was_refused_stays_refused_whoever_agreed_before() -> None:
+    refused = refusal_to(Approver("agent", ApproverType.MCP_AGENT), APPROVAL, Lineage([]))
+    assert isinstance(refused, Reason)
+
+    assert by_several_hands(refused, CAROL, Lineage([])) is refused

@@ -102,3 +102,11 @@ def test_another_namespace_changes_every_name() -> None:
     before, after = (offers(offer(namespace=each, prompts={"p": b"1"})) for each in ("a", "b"))
 
     assert changes_between(before, after) == [OfferChange("up", frozenset({Kind.PROMPTS}))]
+
+
+@pytest.mark.parametrize(
+    ("kind", "member", "method"),
+    [(Kind.RESOURCES, "uri", READ), (Kind.TEMPLATES, "uriTemplate", READ), (Kind.PROMPTS, "name", GET_PROMPT)],
+)
+def test_each_kind_is_named_by_its_member_and_used_by_its_method(kind: Kind, member: str, method: str) -> None:
+    assert (kind.name_member, kind.used_by) == (member, method)

@@ -2,9 +2,10 @@
 
 import pytest
 
-from interlock.core.model import Call, Caller, JsonObject, Scope, Standing
-from interlock.core.safety import SafetyClass
-from interlock.core.toolbook import Listing, ToolBook, nearest, reaches, similar
+from interlock.core.model import Call, Caller, JsonObject, OperationType, Scope, Standing
+from interlock.core.rules import Rule, RuleBook
+from interlock.core.safety import Effect, SafetyClass
+from interlock.core.toolbook import Listing, ToolBook, may_ever_call, nearest, reaches, similar
 
 BOOK = (
     ToolBook()
@@ -127,3 +128,22 @@ def test_only_what_the_caller_may_know_is_suggested() -> None:
 )
 def test_a_server_is_reached_if_the_token_names_it(servers: tuple[str, ...] | None, reached: bool) -> None:
     assert reaches(Caller("agent", scope=Scope(servers=servers)), "github") is reached
+
+
+@pytest.mark.parametrize(
+    ("scope", "rules", "may"),
+    [
+        (Scope(), [], True),
+        (Scope(servers=("other",)), [], False),
+        (Scope(ceiling=OperationType.READ), [], False),
+        (Scope(ceiling=OperationType.DESTRUCTIVE), [], True),
+        (Scope(), [Rule("r", effect=Effect.DENY)], False),
+        (Scope(), [Rule("r", effect=Effect.HOLD)], True),
+    ],
+)
+def test_who_could_ever_call_a_tool_is_known_from_scope_and_rules(scope: Scope, rules: list[Rule], may: bool) -> None:
+    book = ToolBook().with_listing(Listing("db", "db", [{"name": "delete_row"}]))
+    found = book.find("db", "delete_row")
+    assert found is not None
+
+    assert may_ever_call(Caller("a", scope=scope), found, RuleBook(rules)) is may
