@@ -38,7 +38,7 @@ class Ear:
         self.heard.append(news)
         self._news.set()
 
-    async def until(self, kind: type[Any], count: int = 1) -> Any:
+    async def until(self, kind: type[Any] | tuple[type[Any], ...], count: int = 1) -> Any:
         """The last of so many news of a kind."""
         async with asyncio.timeout(SECONDS):
             while len(found := [each for each in self.heard if isinstance(each, kind)]) < count:
@@ -52,6 +52,7 @@ async def following(connect: Callable[[], Api]) -> AsyncGenerator[Ear]:
     ear = Ear()
     async with asyncio.TaskGroup() as group:
         task = group.create_task(follow(connect, ear, pause=0.01))
+        await ear.until((Waiting, Lost))  # what happens before that is told as something that waits
         yield ear
         task.cancel()
 
