@@ -35,6 +35,17 @@ from tests.cli.running import (
 from tests.running import server_yaml
 from tests.upstream.running import events, stdio_argv
 
+HEAVY = """
+import sys
+from interlock.cli.main import main
+
+code = main(sys.argv[1:])
+heavy = {"pydantic", "rich", "ruamel", "fastapi", "uvicorn", "mcp", "sqlite3", "interlock.app"}
+sys.stderr.write(" ".join(["heavy:", *sorted(heavy & sys.modules.keys())]))
+sys.exit(code)
+"""
+"""Runs a verb and says last which of the heavy libraries it loaded."""
+
 HOLDER = """
 import sys
 from pathlib import Path
@@ -198,15 +209,12 @@ def test_with_a_running_gateway_the_own_configuration_is_not_read(il: Interlock,
 
 
 def test_a_verb_through_a_running_gateway_loads_none_of_the_heavy_libraries(beside: Beside) -> None:
-    program = (
-        "import sys; from interlock.cli.main import main; code = main(sys.argv[1:]);"
-        "heavy = {'pydantic', 'rich', 'ruamel', 'fastapi', 'uvicorn', 'mcp', 'sqlite3', 'interlock.app'};"
-        "sys.stderr.write(' '.join(sorted(heavy & sys.modules.keys()))); sys.exit(code)"
-    )
-    for words in (["activity", "list", "--json"], ["run-tool", "odd:read_note"], ["status", "--json"]):
-        argv = [sys.executable, "-c", program, *words]
-        done = subprocess.run(argv, capture_output=True, text=True, env=environment(), check=False, timeout=60)
-        assert (done.returncode, done.stderr) == (0, "")
+    for words in (["activity", "list", "--json"], ["run-tool", "odd:read_note"], ["status", "--json"], ["stdio"]):
+        argv = [sys.executable, "-c", HEAVY, *words]
+        done = subprocess.run(
+            argv, capture_output=True, text=True, env=environment(), stdin=subprocess.DEVNULL, check=False, timeout=60
+        )
+        assert (done.returncode, done.stderr.splitlines()[-1]) == (0, "heavy:")
 
 
 def test_what_a_killed_gateway_left_behind_is_not_used(il: Interlock, folder: DataFolder) -> None:

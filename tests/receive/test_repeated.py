@@ -5,7 +5,8 @@ import pytest
 from interlock.core.canonical import argument_digest
 from interlock.core.model import Call, Caller, JsonObject, Scope, Variant
 from interlock.core.toolbook import Listing, ToolBook
-from interlock.receive.repeated import OVER_STDIO, mismatch
+from interlock.receive.repeated import mismatch
+from interlock.receive.translate import OVER_STDIO
 
 SCHEMA: JsonObject = {"type": "object", "properties": {"region": {"type": "string", "x-mcp-header": "Region"}}}
 BOOK = ToolBook().with_listing(Listing("up", "up", [{"name": "marked", "inputSchema": SCHEMA}, {"name": "plain"}]))

@@ -17,11 +17,10 @@ from starlette.datastructures import Headers
 from interlock.core.mirrors import PREFIX
 from interlock.core.model import Call, Variant
 from interlock.core.toolbook import ToolBook, may_know
+from interlock.receive.translate import OVER_STDIO
 
 RawHeaders: TypeAlias = Sequence[tuple[bytes, bytes]]
 HEADER_MISMATCH = -32020
-OVER_STDIO = ("interlock-transport", "stdio")
-"""The header in which the bridge of a client over stdio says that it is one."""
 
 
 def mismatch(call: Call, book: ToolBook, headers: RawHeaders) -> str | None:

@@ -13,13 +13,14 @@ from interlock.core.model import JsonObject
 from interlock.errors import Reason
 from interlock.receive import replies
 from interlock.receive.decode import Request, RequestId, Undecodable
-from interlock.receive.repeated import OVER_STDIO
 
 SESSION, VERSION = "mcp-session-id", "mcp-protocol-version"
 INVALID_PARAMS = -32602
 REFUSED = -32001
 MAX_NAME = 8000
 """The longest text that is repeated in a header."""
+OVER_STDIO = ("interlock-transport", "stdio")
+"""The header in which the bridge of a client over stdio says that it is one."""
 _UNREPEATED = dict([OVER_STDIO])
 """Which arguments have to be repeated is in the schema of the tool, which is not known here."""
 _VERSION_KEY = "io.modelcontextprotocol/protocolVersion"
