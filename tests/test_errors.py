@@ -254,3 +254,14 @@ def test_a_bad_configuration_tells_every_problem_on_a_line_of_its_own() -> None:
     assert error.problems == ("a.yaml:1:1: one", "a.yaml:2:2: two")
     assert error.reason.code is Code.BAD_REQUEST
     assert str(error) == "a.yaml:1:1: one\na.yaml:2:2: two"
+
+
+@pytest.mark.parametrize("name", MESSAGES)
+def test_a_sentence_is_known_again_whatever_stands_in_its_blanks(name: str) -> None:
+    assert MESSAGES[name].made(filled(MESSAGES[name]))
+
+
+def test_another_sentence_with_the_same_code_is_not_taken_for_it() -> None:
+    lost = errors.UPSTREAM_LOST(server="it", problem="it ended")
+    assert not errors.UPSTREAM_DOWN.made(lost)
+    assert not errors.UPSTREAM_LOST.made(Reason(lost.text))

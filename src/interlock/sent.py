@@ -76,7 +76,7 @@ def failure_of(failed: Exception, server: str, seconds: float) -> tuple[CallEven
         case LinkDown():
             return CallEvent.LOSE, errors.UPSTREAM_LOST(server=server, problem=failed.why)
         case _:
-            return CallEvent.LOSE, errors.UPSTREAM_LOST(server=server, problem=str(failed))
+            return CallEvent.LOSE, errors.OUT_OF_PROTOCOL(server=server, problem=str(failed))
 
 
 class _ToolResult(msgspec.Struct):

@@ -128,6 +128,16 @@ BLOCKED_BY_LAB = Message(
     "The lab does not call '{tool}': it is {exec_class}.",
     "{flag}",
 )
+CALLED_ONCE = Message(
+    Code.DENIED_BY_RULE,
+    "The lab calls '{tool}' once in a run, and has done so.",
+    "Begin another run to call it again: whatever the first call did is still there.",
+)
+NOT_IN_PLAN = Message(
+    Code.UNKNOWN_TOOL,
+    "Tool '{tool}' is not in the plan of this run, so the lab does not call it.",
+    "Use the name as the server lists it, or begin another run if the server lists it only now.",
+)
 
 # Approvals ------------------------------------------------------------------------------------------------------
 JUSTIFICATION_REQUIRED = Message(

@@ -4,8 +4,10 @@ A `Reason` is no exception, because refusing a call is an answer. A blank that n
 half a sentence there.
 """
 
+import re
 import shlex
 from dataclasses import dataclass
+from string import Formatter
 
 from interlock.errors.codes import Code
 
@@ -29,6 +31,14 @@ class Message:
 
     def __call__(self, **blanks: object) -> Reason:
         return Reason(filled(self.text, **blanks), self.code, filled(self.fix, **blanks))
+
+    def made(self, reason: Reason) -> bool:
+        """Whether a reason is this sentence, however its blanks were filled. Several sentences share a code, and a
+        reason that came over REST has no other sign of which one it is."""
+        parts = (
+            re.escape(said) + ("" if blank is None else ".*") for said, blank, _, _ in Formatter().parse(self.text)
+        )
+        return reason.code is self.code and re.fullmatch("".join(parts), reason.text, re.DOTALL) is not None
 
 
 def filled(text: str, **blanks: object) -> str:

@@ -22,6 +22,11 @@ UPSTREAM_LOST = Message(
     "Server '{server}' was lost during the call: {problem}",
     "The call may have had its effect: check before repeating it.",
 )
+OUT_OF_PROTOCOL = Message(
+    Code.UPSTREAM_DOWN,
+    "Server '{server}' answered with something that is no answer in its protocol: {problem}",
+    "The call may have had its effect: check before repeating it.",
+)
 ANSWER_TOO_LONG = Message(
     Code.UPSTREAM_DOWN,
     "Server '{server}' answered with more than a gateway passes on: {problem}",
