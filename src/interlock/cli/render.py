@@ -9,15 +9,12 @@ import io
 import json
 import os
 import sys
-import unicodedata
 from collections.abc import Iterable, Sequence
 
+from interlock.core.hidden import visible
 from interlock.core.model import Json
 from interlock.errors import ANSWERS, ConfigError, Exit, Reason
 
-_HIDDEN_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp", "Zs"})
-_INVISIBLE = frozenset("\u180b\u180c\u180d\u180f\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
-"""Letters and marks that print as nothing."""
 STYLES = {
     "read-only": "green",
     "write-capable": "yellow",
@@ -43,18 +40,6 @@ _WIDEST = 10_000
 _PROSE = 24
 """A cell of several words is folded only if it is longer than this: a time is not."""
 _UNITS = (("d", 86_400, 1_000_000), ("h", 3_600, 24), ("m", 60, 60), ("s", 1, 60))
-
-
-def visible(text: str) -> str:
-    """The text with control, bidi, zero-width, odd space and unassigned characters made visible as <U+202E>."""
-    return "".join(f"<U+{ord(char):04X}>" if _is_hidden(char) else char for char in text)
-
-
-def _is_hidden(char: str) -> bool:
-    if char == " ":
-        return False
-    selects_variant = "\ufe00" <= char <= "\ufe0f" or "\U000e0100" <= char <= "\U000e01ef"
-    return unicodedata.category(char) in _HIDDEN_CATEGORIES or char in _INVISIBLE or selects_variant
 
 
 def forget_stdout() -> None:
