@@ -21,7 +21,7 @@ class Markup(str):
 Child = str | Markup | None
 
 
-def element(name: str, *children: Child, **attributes: str | float) -> Markup:
+def element(name: str, /, *children: Child, **attributes: str | float) -> Markup:
     """An element. In the names of attributes `_` stands for `-`, and one at the end for nothing: `class_`."""
     told = "".join(f' {key.rstrip("_").replace("_", "-")}="{_text(str(value))}"' for key, value in attributes.items())
     if name in _EMPTY:

@@ -149,7 +149,8 @@ def _along(value: float, slowest: float) -> float:
 
 
 def _shares(tool: ToolFigures) -> Markup:
-    told = f"{len(tool.calls)} calls: {tool.told}"
+    number = len(tool.calls)
+    told = f"{number} {'call' if number == 1 else 'calls'}: {tool.told}"
     blocks: list[Markup] = []
     at = 0.0
     for outcome, count in tool.outcomes.items():
