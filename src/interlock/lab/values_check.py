@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Never, cast
 
 import jsonschema_rs
+import msgspec
 
 MAX_DEPTH = 100
 MAX_NODES = 20_000
@@ -130,9 +131,10 @@ def _compiled(schema: Any, registry: jsonschema_rs.Registry | None) -> jsonschem
 
 def _is_valid(validator: jsonschema_rs.Validator, value: Any) -> bool:
     try:
+        msgspec.json.encode(value)
         return validator.is_valid(value)
-    except (ValueError, RecursionError):
-        # Text that is no Unicode, or nesting beyond the validator's limit: nothing that could be sent.
+    except (ValueError, OverflowError, RecursionError):
+        # Text that is no Unicode, a number of thousands of digits, or nesting without end: nothing that could be sent.
         return False
 
 
