@@ -168,7 +168,11 @@ def entries() -> st.SearchStrategy[Entry]:
             intent=st.builds(IntentPolicy, mode=st.sampled_from(IntentMode), strict_server_validation=st.booleans()),
         ),
         st.builds(RunToolEntry, st.builds(RunToolFlags, approve=st.booleans(), dangerous=st.booleans())),
-        st.builds(LabEntry, st.builds(LabPolicy, execute_destructive=st.booleans(), strict=st.booleans())),
+        st.builds(
+            LabEntry,
+            st.builds(LabPolicy, execute_destructive=st.booleans(), strict=st.booleans()),
+            unchecked=st.booleans(),
+        ),
     )
 
 

@@ -500,6 +500,28 @@ def test_the_lab_declares_nothing_and_is_not_asked_to() -> None:
     assert code(decide(given)) is Code.MISSING_INTENT
 
 
+def test_only_the_lab_and_only_where_it_says_so_sends_arguments_that_do_not_fit() -> None:
+    given = replace(situation(tool("get_x")), argument_problem="name is a number")
+
+    assert decide(replace(given, entry=LabEntry(unchecked=True))).effect is ALLOW
+    assert code(decide(replace(given, entry=LabEntry()))) is Code.INVALID_ARGUMENTS
+    assert code(decide(replace(given, entry=RunToolEntry()))) is Code.INVALID_ARGUMENTS
+
+
+@pytest.mark.parametrize("entry", [LabEntry(), LabEntry(unchecked=True)])
+def test_rules_freezes_quarantine_and_scope_stop_the_lab_like_anybody(entry: LabEntry) -> None:
+    found = tool("get_x")
+    narrow = Caller("lab", scope=Scope(servers=("other",)))
+    stopped = {
+        Code.DENIED_BY_RULE: situation(found, Rule("no", DENY)),
+        Code.FROZEN: replace(situation(found), frozen="everything"),
+        Code.QUARANTINED: situation(replace(found, tool=replace(found.tool, standing=Standing.CHANGED))),
+        Code.OUT_OF_SCOPE: situation(found, caller=narrow),
+    }
+
+    assert [code(decide(replace(each, entry=entry))) for each in stopped.values()] == list(stopped)
+
+
 # Properties -----------------------------------------------------------------------------------------------------
 
 

@@ -106,6 +106,10 @@ async def test_a_tool_is_called_whatever_its_name_is(live: Office, name: str) ->
         ("write_note", {"entry": "run-tool"}, 403, "DENIED_BY_RULE"),
         ("delete_note", {"entry": "run-tool", "approve": True}, 403, "DENIED_BY_RULE"),
         ("frobnicate", {"entry": "run-tool", "dangerous": True}, 403, "UNKNOWN_CLASS"),
+        ("delete_note", {"entry": "lab", "dangerous": True}, 403, "DENIED_BY_RULE"),
+        ("frobnicate", {"entry": "lab", "strict": True}, 403, "DENIED_BY_RULE"),
+        ("read_note", {"entry": "lab", "arguments": {"name": 5}}, 422, "INVALID_ARGUMENTS"),
+        ("read_note", {"entry": "call", "unchecked": True, "arguments": {"name": 5}}, 422, "INVALID_ARGUMENTS"),
     ],
 )
 async def test_a_refusal_of_the_path_sends_nothing_and_is_on_record(
@@ -131,6 +135,9 @@ async def test_a_refusal_of_the_path_sends_nothing_and_is_on_record(
         ("write_note", {"entry": "call"}, "direct", "call"),
         ("write_note", {"entry": "run-tool", "approve": True, "variant": "read"}, "direct", "run-tool"),
         ("delete_note", {"entry": "run-tool", "dangerous": True}, "direct", "run-tool"),
+        ("frobnicate", {"entry": "lab"}, "direct", "lab"),
+        ("delete_note", {"entry": "lab", "execute_destructive": True, "variant": "read"}, "direct", "lab"),
+        ("read_note", {"entry": "lab", "unchecked": True, "arguments": {"name": 5}}, "direct", "lab"),
     ],
 )
 async def test_each_entry_has_its_own_keys(
@@ -166,11 +173,39 @@ async def test_rules_hold_for_the_operator_too(live: Office) -> None:
     assert (await call(live, "read_note")).json()["code"] == "DENIED_BY_RULE"
 
 
+@pytest.mark.parametrize("unchecked", [False, True])
+async def test_a_rule_and_a_freeze_stop_the_lab(live: Office, unchecked: bool) -> None:
+    body = {"entry": "lab", "unchecked": unchecked}
+    assert (await call(live, "read_note", **body)).status_code == 200
+    await live.ask("POST", "/freeze", json={})
+    frozen = await call(live, "read_note", **body)
+    await live.ask("POST", "/thaw", json={})
+    live.parts.pipeline.policy = Policy(rules=RuleBook([Rule("no", Effect.DENY, caller="operator-agent")]))
+    denied = await call(live, "read_note", **body)
+
+    assert [frozen.json()["code"], denied.json()["code"]] == ["FROZEN", "DENIED_BY_RULE"]
+    assert live.sends() == 1
+
+
+@pytest.mark.parametrize(
+    ("kind", "role", "status"),
+    [("human", "admin", 200), ("service", "admin", 200), ("agent", "admin", 403)]
+    + [(kind, role, 403) for kind in ("human", "service", "agent") for role in ("agent", "approver", "auditor")],
+)
+async def test_the_lab_is_for_admins_who_are_no_agents(live: Office, kind: str, role: str, status: int) -> None:
+    token = await live.issue(f"{kind}-{role}", role, kind=kind)
+    answer = await live.ask_with(token, "POST", "/tools/up/read_note/call", json={"entry": "lab"})
+
+    assert answer.status_code == status
+    assert status == 200 or answer.json()["code"] == "FORBIDDEN"
+    assert live.sends() == (status == 200)
+
+
 @pytest.mark.parametrize(
     ("body", "problem"),
     [
         ({"arguments": []}, "arguments: Input should be a valid dictionary"),
-        ({"entry": "mcp"}, "entry: Input should be 'try-it', 'call' or 'run-tool'"),
+        ({"entry": "mcp"}, "entry: Input should be 'try-it', 'call', 'run-tool' or 'lab'"),
         ({"variant": "direct"}, "variant: Input should be 'read', 'write' or 'destructive'"),
         ({"approve": "true"}, "approve: Input should be a valid boolean"),
         ({"dangerous": 1}, "dangerous: Input should be a valid boolean"),

@@ -73,6 +73,8 @@ class LabEntry:
     """A call by the lab: the exec view and the lab's policy instead of intent and posture."""
 
     policy: LabPolicy = field(default_factory=LabPolicy)
+    unchecked: bool = False
+    """Whether arguments pass that do not fit the input schema: what a server does with them is what is looked for."""
 
 
 Entry: TypeAlias = GatewayEntry | RunToolEntry | LabEntry
@@ -255,7 +257,8 @@ def _annotation_check(facts: Facts, found: KnownTool) -> AnnotationCheck:
 
 
 def _argument_gate(facts: Facts, found: KnownTool) -> Deny | None:
-    if facts.argument_problem is None:
+    unchecked = isinstance(facts.entry, LabEntry) and facts.entry.unchecked
+    if facts.argument_problem is None or unchecked:
         return None
     return _deny("arguments", errors.INVALID_ARGUMENTS(tool=found.tool.shown, problem=facts.argument_problem))
 

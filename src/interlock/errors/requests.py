@@ -23,6 +23,11 @@ FORBIDDEN = Message(
     "This needs the role {role}.",
     "Use a token with that role.",
 )
+LAB_NOT_FOR_AGENTS = Message(
+    Code.FORBIDDEN,
+    "The lab is not for agents: it calls tools without a declared intent and past the posture.",
+    "Use the token of a person or a service with the role admin, or call the tool without it.",
+)
 LINE_TOO_LONG = Message(
     Code.BAD_REQUEST,
     "A line is longer than {limit} bytes.",

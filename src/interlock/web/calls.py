@@ -1,4 +1,4 @@
-"""Calling a tool from REST: the dashboard's try-it form, `interlock call` and `interlock run-tool`.
+"""Calling a tool from REST: the dashboard's try-it form, `interlock call`, `interlock run-tool` and the lab.
 
 The operator acts here as an agent of its own, `operator-agent`, through the same pipeline as every other agent: what is
 held for them is held for it, and the operator may answer for it. The result comes back byte for byte. When the client
@@ -16,10 +16,10 @@ from msgspec.structs import replace
 from pydantic import BaseModel, ConfigDict, Field
 
 from interlock import errors
-from interlock.core.decide import RunToolEntry
+from interlock.core.decide import Entry, LabEntry, RunToolEntry
 from interlock.core.intent import OPERATION_OF_VARIANT
 from interlock.core.model import Call, Caller, Declaration, Variant
-from interlock.core.safety import RunToolFlags
+from interlock.core.safety import LabPolicy, RunToolFlags
 from interlock.kept import Origin
 from interlock.pipeline import Reply, Way
 from interlock.receive.catalog import call_of
@@ -30,6 +30,7 @@ from interlock.web.parts import Here, Parts, Who
 from interlock.web.problems import Refusal
 from interlock.web.tools import server_id
 
+_AGENT = "agent"
 _VARIANTS = {operation.value: variant for variant, operation in OPERATION_OF_VARIANT.items()}
 
 
@@ -44,16 +45,20 @@ class DeclaredIntent(BaseModel):
 
 
 class WantedCall(BaseModel):
-    """A call. Without `variant` it is direct, which needs no declaration; the two flags are those of run-tool."""
+    """A call. Without `variant` it is direct, which needs no declaration; `approve` and `dangerous` are the flags of
+    run-tool, the three after them those of the lab."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
     arguments: dict[str, Any] = {}
-    entry: Literal["try-it", "call", "run-tool"] = "try-it"
+    entry: Literal["try-it", "call", "run-tool", "lab"] = "try-it"
     variant: Literal["read", "write", "destructive"] | None = None
     intent: DeclaredIntent | None = None
     approve: bool = False
     dangerous: bool = False
+    execute_destructive: bool = False
+    strict: bool = False
+    unchecked: bool = Field(default=False, description="Whether arguments that do not fit the schema are sent too.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,12 +82,23 @@ class CallAnswer:
 async def call_tool(server: str, tool: str, wanted: WantedCall, request: Request, here: Here, who: Who) -> Response:
     """Call a tool and give back what its server answered."""
     call = _call(server, tool, wanted, here, who)
-    entry = RunToolEntry(RunToolFlags(wanted.approve, wanted.dangerous)) if wanted.entry == "run-tool" else None
-    reply = await _unless_gone(request, here.pipeline.run(call, Way(Origin(wanted.entry), entry)))
+    way = Way(Origin(wanted.entry), _entry(wanted, who))
+    reply = await _unless_gone(request, here.pipeline.run(call, way))
     # A read is written in its own time; whoever gets the id of an activity should find it.
     with contextlib.suppress(StoreUnavailable):
         await here.pipeline.settled()
     return _answer(reply)
+
+
+def _entry(wanted: WantedCall, who: Principal) -> Entry | None:
+    """What stands in the place of posture and intent; None where nothing does."""
+    if wanted.entry == "run-tool":
+        return RunToolEntry(RunToolFlags(wanted.approve, wanted.dangerous))
+    if wanted.entry != "lab":
+        return None
+    if who.kind == _AGENT:
+        raise Refusal(errors.LAB_NOT_FOR_AGENTS())
+    return LabEntry(LabPolicy(wanted.execute_destructive, wanted.strict), wanted.unchecked)
 
 
 def _caller(who: Principal, here: Parts) -> Caller:
@@ -96,7 +112,7 @@ def _caller(who: Principal, here: Parts) -> Caller:
 
 def _call(server: str, tool: str, wanted: WantedCall, here: Parts, who: Principal) -> Call:
     variant = Variant.DIRECT
-    if wanted.variant is not None and wanted.entry != "run-tool":
+    if wanted.variant is not None and wanted.entry not in ("run-tool", "lab"):
         variant = _VARIANTS[wanted.variant]
     caller = _caller(who, here)
     declaration = _declaration(wanted, variant)
