@@ -92,12 +92,14 @@ async def running_gateway(
     hold: Hold,
     *,
     servers: bool = True,
+    only: str | None = None,
     clock: Clock | None = None,
     environ: Mapping[str, str] | None = None,
 ) -> AsyncGenerator[Gateway]:
     """Start everything in a folder that is held, hand it over, and stop it in the opposite order.
 
-    Without `servers` no upstream is started: enough for looking at what is on record.
+    Without `servers` no upstream is started: enough for looking at what is on record. `only` starts that one, and later
+    changes of the configuration are not taken up, because that would start the others.
     """
     if config.settings.store != "sqlite":
         raise InterlockError(errors.STORE_NOT_BUILT())  # to keep the record elsewhere than told would be worse
@@ -112,7 +114,7 @@ async def running_gateway(
         roster = Roster(config, store, time)
         await roster.load()
         config, variables = roster.config, os.environ if environ is None else environ
-        specs = upstreams_of(config, variables) if servers else []
+        specs = [each for each in upstreams_of(config, variables) if servers and only in (None, each.id)]
         overrides = overrides_of(config)
         fleet = Fleet(specs, lexicon=config.lexicon, overrides=overrides, judge=drift.listed, clock=time)
         drift.on_change = fleet.judge_again
@@ -123,7 +125,7 @@ async def running_gateway(
         await stack.enter_async_context(fleet)
         gateway = await _assemble(roster, recorder, store, fleet, drift, time, hidden)
         if servers:
-            roster.on_change = partial(_apply, gateway, variables)
+            roster.on_change = partial(_apply, gateway, variables, only)
             _tell_to(gateway.parts.notices, config, variables)
         await fleet.settled(START_SECONDS)
         await ensure_operator(store, hold.folder, gateway.callers, time)
@@ -133,7 +135,7 @@ async def running_gateway(
         await stack.enter_async_context(gateway.parts.feed.running())
         await stack.enter_async_context(gateway.face.running())
         await stack.enter_async_context(gateway.parts.room.desk.running())
-        if servers and config.file is not None:
+        if servers and only is None and config.file is not None:
             await stack.enter_async_context(_keeping_up(Watch(config, variables), roster, store, time))
         yield gateway
 
@@ -163,7 +165,9 @@ async def _keeping_up(watch: Watch, roster: Roster, store: Store, clock: Clock) 
             keeping.cancel()
 
 
-async def _apply(gateway: Gateway, environ: Mapping[str, str], config: Config, anew: Sequence[str]) -> None:
+async def _apply(
+    gateway: Gateway, environ: Mapping[str, str], only: str | None, config: Config, anew: Sequence[str]
+) -> None:
     """Take up other servers, rules and terms while calls go on."""
     gateway.pipeline.policy = policy_of(config)
     gateway.parts.room.approvers.use_within = gateway.pipeline.policy.patience.use_within
@@ -172,7 +176,8 @@ async def _apply(gateway: Gateway, environ: Mapping[str, str], config: Config, a
     gateway.face.workspaces = gateway.parts.workspaces = workspaces_of(config)
     gateway.parts.settings = shown_settings(config)
     _tell_to(gateway.parts.notices, config, environ)
-    await gateway.fleet.apply(upstreams_of(config, environ), overrides_of(config), config.lexicon, anew)
+    specs = [each for each in upstreams_of(config, environ) if only in (None, each.id)]
+    await gateway.fleet.apply(specs, overrides_of(config), config.lexicon, anew)
 
 
 async def _assemble(

@@ -53,12 +53,13 @@ def folder_of(values: Values) -> DataFolder:
 
 @contextlib.asynccontextmanager
 async def reaching(
-    values: Values, *, servers: bool, listen: bool = False, settle: bool = True
+    values: Values, *, servers: bool, listen: bool = False, settle: bool = True, only: str | None = None
 ) -> AsyncGenerator[Reach]:
     """A way to the gateway of the data folder.
 
-    If none runs, one is started here: with its servers or without, and with a door for other processes (`listen`) if it
-    is to stay, or if somebody may have to answer for what it does. `settle` waits until all servers have started.
+    If none runs, one is started here: with its servers, with `only` one of them, or without, and with a door for other
+    processes (`listen`) if it is to stay, or if somebody may have to answer for what it does. `settle` waits until all
+    servers have started.
     """
     folder = folder_of(values)
     address = None
@@ -72,7 +73,8 @@ async def reaching(
     async with contextlib.AsyncExitStack() as stack:
         held = await hold_or_reach(stack, folder)
         if isinstance(held, Hold):
-            yield await stack.enter_async_context(_own(values, held, servers=servers, listen=listen, settle=settle))
+            own = own_gateway(load_config(values), held, servers=servers, listen=listen, settle=settle, only=only)
+            yield await stack.enter_async_context(own)
         else:
             yield held
 
@@ -134,14 +136,17 @@ def address_of(folder: DataFolder) -> str:
 
 
 @contextlib.asynccontextmanager
-async def _own(values: Values, hold: Hold, *, servers: bool, listen: bool, settle: bool) -> AsyncGenerator[Reach]:
+async def own_gateway(
+    config: "Config", hold: Hold, *, servers: bool, listen: bool = False, settle: bool = True, only: str | None = None
+) -> AsyncGenerator[OwnReach]:
+    """A gateway of this process in a folder that is held, and the way to it."""
     from interlock.app.listening import asgi, listening
     from interlock.config.load import with_listen
 
     with contextlib.closing(bind("127.0.0.1", 0)) as listener:
-        config = with_listen(load_config(values), "127.0.0.1", listener.getsockname()[1])
+        config = with_listen(config, "127.0.0.1", listener.getsockname()[1])
         async with contextlib.AsyncExitStack() as stack:
-            gateway = await started(stack, config, hold, servers=servers)
+            gateway = await started(stack, config, hold, servers=servers, only=only)
             if listen:
                 await stack.enter_async_context(listening(gateway, listener, hold))
             if settle:
@@ -151,18 +156,21 @@ async def _own(values: Values, hold: Hold, *, servers: bool, listen: bool, settl
             yield OwnReach(asgi(gateway), f"{listened.host}:{listened.port}")
 
 
-async def started(stack: contextlib.AsyncExitStack, config: "Config", hold: Hold, *, servers: bool) -> "Gateway":
+async def started(
+    stack: contextlib.AsyncExitStack, config: "Config", hold: Hold, *, servers: bool, only: str | None = None
+) -> "Gateway":
     """A gateway of this process, which ends with the stack."""
     from interlock.app.gateway import running_gateway
     from interlock.store.protocol import StoreUnavailable
 
     configured = config.settings.servers
     # Without any there is the sample.
-    starting = sum(each.enabled for each in configured.values()) if configured else 1
+    enabled = [name for name, each in configured.items() if each.enabled] if configured else [only or ""]
+    starting = len(enabled) if only is None else enabled.count(only)
     if servers and starting and sys.stderr.isatty():
         note(f"Starting {counted(starting, 'server')}…")
     try:
-        return await stack.enter_async_context(running_gateway(config, hold, servers=servers))
+        return await stack.enter_async_context(running_gateway(config, hold, servers=servers, only=only))
     except StoreUnavailable as failed:
         raise InterlockError(errors.STORE_UNUSABLE(folder=hold.folder.path, problem=failed)) from None
 
@@ -186,6 +194,14 @@ def bind(host: str, port: int) -> socket.socket:
 
 class Vanished(InterlockError):
     """Whoever had announced itself was gone before anything was asked of it, so asking anew loses nothing."""
+
+
+class Refused(InterlockError):
+    """The gateway said no. `problem` is all that it said of it."""
+
+    def __init__(self, problem: Mapping[str, Any]) -> None:
+        super().__init__(reason_of(problem))
+        self.problem = problem
 
 
 class Api:
@@ -228,7 +244,7 @@ class Api:
             headers["last-event-id"] = str(last_event)
         async with self._asking(Ask("GET", f"{'/'.join((API, *path))}?{urlencode(given)}", headers)) as response:
             if response.status >= 400:
-                raise InterlockError(reason_of(_object(await response.whole())))
+                raise Refused(_object(await response.whole()))
             yield response
 
     async def post(self, *path: str, body: Mapping[str, Json]) -> Any:
@@ -252,7 +268,7 @@ class Api:
             answer = await response.whole()
         said = _object(answer)
         if response.status >= 400 or response.headers.get("content-type", "") == "application/problem+json":
-            raise InterlockError(reason_of(said))
+            raise Refused(said)
         return said
 
 

@@ -26,7 +26,7 @@ MEANINGS: dict[str, dict[str, str]] = {
         "lexicon": "Words for the names of tools, by class, in addition to those that are built in.",
         "identity": "Other ways to show who one is than tokens of this gateway.",
         "notices": "Who is told when a call waits for approval, and when it was answered.",
-        "lab": "How servers may be probed. The lab is not built yet, and these keys have no effect.",
+        "lab": "How far the lab may go with a server: `interlock probe` and its like. Their options come first.",
     },
     "Listen": {
         "host": "The address. On anything but loopback every route needs a token.",

@@ -47,6 +47,11 @@ BAD_ANSWER = Message(
     "The server's answer to {method} is not in the form of one.",
     "Tell the operator; `interlock activity show` has what it sent.",
 )
+TARGET_DOWN = Message(
+    Code.UPSTREAM_DOWN,
+    "'{target}' does not run as an MCP server: {problem}",
+    "Nothing was called. Start it by hand to see what it prints; a URL has to be that of its MCP endpoint.",
+)
 GATEWAY_GONE = Message(
     Code.UPSTREAM_DOWN,
     "The gateway does not answer: {problem}",
