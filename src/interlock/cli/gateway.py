@@ -13,7 +13,6 @@ import contextlib
 import importlib
 import json
 import os
-import socket
 import sys
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any, cast
@@ -22,6 +21,7 @@ from urllib.parse import quote, urlencode, urlsplit
 from interlock import errors
 from interlock.cli.command import Values
 from interlock.cli.inputs import bad, load_config
+from interlock.cli.openings import bind
 from interlock.cli.render import counted, note
 from interlock.core.model import Json
 from interlock.errors import Code, Exit, InterlockError, Reason
@@ -173,20 +173,6 @@ async def started(
         return await stack.enter_async_context(running_gateway(config, hold, servers=servers, only=only))
     except StoreUnavailable as failed:
         raise InterlockError(errors.STORE_UNUSABLE(folder=hold.folder.path, problem=failed)) from None
-
-
-def bind(host: str, port: int) -> socket.socket:
-    """A socket on an address, or an error that says what to do."""
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    # Named as TCP, so that the event loop sends small answers at once: it looks at this to turn Nagle's delay off.
-    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    try:
-        listener.bind((host, port))
-    except OSError as failed:
-        listener.close()
-        raise bad(f"cannot listen on {host}:{port}: {failed.strerror}", "Choose another with --port.") from None
-    return listener
 
 
 # REST -----------------------------------------------------------------------------------------------------------

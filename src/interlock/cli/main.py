@@ -50,6 +50,7 @@ NOUNS = (
     Noun("client", "Point MCP clients at Interlock, and take that back", "clients.client"),
     Noun("activity", "See what happened: list, follow, count, export", "activity"),
     Noun("rule", "Test, explain, lint and replay route rules", "rule"),
+    Noun("mock", "Serve the tools of a file as a server for tests", "lab.mock"),
     Noun("token", "Make, list and revoke credentials", "token"),
     Noun("config", "Show, validate and describe the configuration", "config"),
 )

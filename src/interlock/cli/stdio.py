@@ -8,7 +8,6 @@ Stdout belongs to the protocol. Everything that a person should know goes to std
 """
 
 import asyncio
-import contextlib
 import os
 import re
 import signal
@@ -18,7 +17,8 @@ from dataclasses import dataclass, field
 from interlock import errors
 from interlock.cli.command import Options, Values, Verb
 from interlock.cli.gateway import TOKEN, folder_of, operator_headers, reaching
-from interlock.cli.inputs import bad, load_config
+from interlock.cli.inputs import load_config
+from interlock.cli.openings import claim_stdout
 from interlock.cli.render import note
 from interlock.errors import ConfigError, Exit, InterlockError
 from interlock.receive.reach import Ask, OwnReach, Reach, RemoteReach, Unreachable
@@ -38,7 +38,7 @@ def _stdio(values: Values) -> Exit:
     headers = _identity(os.environ.get(TOKEN, ""))
     if sys.stdin is not None and sys.stdin.isatty():  # pyright: ignore[reportUnnecessaryComparison] - it can be closed
         note("This is for MCP clients: they start it and write JSON-RPC to its stdin. Ctrl-D ends it.")
-    failed = asyncio.run(_run(_Way(values, headers), _claim_stdout()))
+    failed = asyncio.run(_run(_Way(values, headers), claim_stdout()))
     if failed is not None:
         raise failed
     return Exit.OK
@@ -51,17 +51,6 @@ def _identity(token: str) -> dict[str, str]:
     if not _TOKEN.fullmatch(token):
         raise InterlockError(errors.TOKEN_UNUSABLE())
     return {"authorization": f"Bearer {token}"}
-
-
-def _claim_stdout() -> int:
-    """A descriptor that only the protocol has; whatever else is printed to stdout goes to stderr from now on."""
-    try:
-        wire = os.dup(1)
-    except OSError as failed:
-        raise bad(f"stdout cannot be used: {failed.strerror}", "Let an MCP client start this command.") from None
-    with contextlib.suppress(OSError):  # stderr is closed: then there is nothing to protect from
-        os.dup2(2, 1)
-    return wire
 
 
 async def _run(way: "_Way", stdout: int) -> InterlockError | None:
