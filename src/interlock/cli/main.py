@@ -51,6 +51,8 @@ NOUNS = (
     Noun("activity", "See what happened: list, follow, count, export", "activity"),
     Noun("rule", "Test, explain, lint and replay route rules", "rule"),
     Noun("mock", "Serve the tools of a file as a server for tests", "lab.mock"),
+    Noun("record", "Record what a server answers to a client", "lab.record"),
+    Noun("replay", "Serve what was recorded, and reach no real server", "lab.replay"),
     Noun("token", "Make, list and revoke credentials", "token"),
     Noun("config", "Show, validate and describe the configuration", "config"),
 )

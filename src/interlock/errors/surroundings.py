@@ -113,6 +113,13 @@ INDETERMINATE = Message(
     "Check the effect on the server; Interlock never sends it again by itself.",
 )
 
+# The lab ----------------------------------------------------------------------------------------------------------
+CASSETTE_CUT = Message(
+    Code.AUDIT_UNAVAILABLE,
+    "The cassette {file} ends before the session did: {problem}.",
+    "What is in it can be replayed. Record anew, in parts or where there is room.",
+)
+
 # Notices ----------------------------------------------------------------------------------------------------------
 WEBHOOK_UNUSABLE = Message(
     Code.BAD_REQUEST,

@@ -1,0 +1,198 @@
+"""`interlock record`: stands before a server as the gateway does, and writes what the server answers into a cassette.
+
+Calls go the way that they always go: rules and holds apply, and everything is on record, in a folder of the run's own.
+Stdout belongs to the protocol. This module refuses to write over a file, and to record a server that is stopped.
+"""
+
+import asyncio
+import contextlib
+import os
+import signal
+from collections.abc import AsyncGenerator, Coroutine, Generator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from interlock import errors
+from interlock.cli.command import Options, Values, Verb
+from interlock.cli.gateway import SERVER_SECONDS, Api, credential_of, folder_of, reaching, started
+from interlock.cli.inputs import bad, load_config
+from interlock.cli.lab.alone import alone
+from interlock.cli.lab.playing import add_http
+from interlock.cli.openings import bind, claim_stdout
+from interlock.cli.render import counted, note
+from interlock.core.redact import KnownSecrets
+from interlock.errors import Exit, InterlockError
+from interlock.lab.cassette import CassetteFile
+from interlock.lab.run import RunFolder
+from interlock.lab.tape import Tape
+from interlock.store.folder import DataFolder
+
+if TYPE_CHECKING:
+    from interlock.app.gateway import Gateway
+
+_CALLER = "local"
+
+
+def _options(parser: Options) -> None:
+    parser.add_argument("target", nargs="+", metavar="TARGET", help="a server id, a command line or a URL")
+    parser.add_argument("-o", "--output", metavar="FILE", required=True, help="the cassette to write (JSON Lines)")
+    add_http(parser)
+
+
+def _record(values: Values) -> Exit:
+    stdout = claim_stdout() if values.http is None else None
+    failed = asyncio.run(_run(values, stdout))
+    if failed is not None:
+        raise failed
+    return Exit.OK
+
+
+async def _run(values: Values, stdout: int | None) -> InterlockError | None:
+    """Record until the client leaves or a signal comes; what went wrong comes back, because on its way through the
+    task groups of a gateway it would become a group."""
+    problem: InterlockError | None = None
+    try:
+        async with _recording(values) as session:
+            try:
+                await session.serve(values, stdout)
+            except InterlockError as failed:
+                problem = failed
+    except InterlockError as failed:
+        problem = failed
+    return problem
+
+
+@contextlib.asynccontextmanager
+async def _recording(values: Values) -> "AsyncGenerator[_Session]":
+    """A gateway of the run's own, with the one server."""
+    from interlock.app.listening import listening
+    from interlock.config.load import with_listen
+
+    config, server = alone(load_config(values), values.target)
+    await _see_that_nothing_stops(values, server)
+    run = _folder(values)
+    async with contextlib.AsyncExitStack() as stack:
+        hold = stack.enter_context(DataFolder(run.path).hold())
+        listener = stack.enter_context(contextlib.closing(bind("127.0.0.1", values.http or 0, option="--http")))
+        port = listener.getsockname()[1]
+        gateway = await started(stack, with_listen(config, "127.0.0.1", port), hold, servers=True)
+        await stack.enter_async_context(listening(gateway, listener, hold))
+        yield _Session(gateway, server, hold.folder, port)
+
+
+async def _see_that_nothing_stops(values: Values, server: str) -> None:
+    """A stop of the gateway that is in use stops this one too."""
+    async with reaching(values, servers=False) as reach:
+        found: dict[str, Any] = await Api(reach, credential_of(folder_of(values))).get("freezes")
+    for each in found["items"]:
+        if each["kind"] == "all" or each["server"] == server or each["caller"] == _CALLER:
+            raise InterlockError(errors.FROZEN(what=each["kind"]))
+
+
+def _folder(values: Values) -> RunFolder:
+    from interlock.clock import SystemClock
+    from interlock.store.protocol import new_id
+
+    folder = folder_of(values).path
+    try:
+        return RunFolder.make(folder, new_id(SystemClock().now()))
+    except OSError as failed:
+        raise bad(f"{folder}: {failed.strerror}", "Choose a folder of yours with --data-dir.") from None
+
+
+class _Session:
+    """One recording under way."""
+
+    def __init__(self, gateway: "Gateway", server: str, folder: DataFolder, port: int) -> None:
+        self._gateway, self._server, self._folder, self._port = gateway, server, folder, port
+
+    async def serve(self, values: Values, stdout: int | None) -> None:
+        await self._gateway.fleet.settled(SERVER_SECONDS)
+        (state,) = self._gateway.fleet.states()
+        if state.problem or not state.protocol_version:
+            raise InterlockError(errors.UPSTREAM_DOWN(server=self._server, problem=state.problem or "it is not ready"))
+        with _opened(values.output) as file:
+            tape = Tape(file, self._server, lambda: KnownSecrets(self._gateway.hidden))
+            tape.begin(state.protocol_version)
+            tape.lists(self._lists())
+            tape.listen(self._gateway.pipeline)
+            self._greet(values)
+            await _until_told_to_stop(self._wait() if stdout is None else self._talk(stdout))
+            tape.lists(self._lists())
+        note(f"Recorded {counted(tape.count, 'interaction')} in {values.output}.")
+        if tape.problem:
+            raise InterlockError(errors.CASSETTE_CUT(file=values.output, problem=tape.problem))
+
+    def _greet(self, values: Values) -> None:
+        note(f"Recording '{self._server}' into {values.output}; its activity is recorded in {self._folder.path}.")
+        note(f"Calls that wait for an approval: `interlock approval list --data-dir {self._folder.path}`.")
+        if values.http is not None:
+            note(f"Listening on http://127.0.0.1:{self._port}/mcp — Ctrl-C stops.")
+
+    def _lists(self) -> dict[str, list[Any]]:
+        """What the server lists now, in its own words."""
+        pipeline = self._gateway.pipeline
+        lists: dict[str, list[Any]] = {
+            "tools": [dict(each.descriptor) for each in pipeline.book.by_server.get(self._server, {}).values()]
+        }
+        offer = pipeline.offers.by_server.get(self._server)
+        if offer is not None:
+            lists |= {
+                str(kind): [msgspec.json.decode(each) for each in entries.values()]
+                for kind, entries in offer.listed.items()
+            }
+        return lists
+
+    async def _talk(self, stdout: int) -> None:
+        from interlock.app.listening import asgi
+        from interlock.receive.edge import MAX_BODY
+        from interlock.receive.reach import OwnReach, Reach
+        from interlock.receive.stdio import serve_stdio
+        from interlock.receive.workspaces import folder_headers
+
+        reach = OwnReach(asgi(self._gateway), f"127.0.0.1:{self._port}")
+
+        async def renewed() -> Reach:
+            return reach  # one answer broke off; the gateway itself lives as long as this process
+
+        headers = folder_headers(os.getcwd(), self._folder.credential() or "")
+        await serve_stdio(reach, renewed, headers=headers, limit=MAX_BODY, stdin=0, stdout=stdout)
+
+    async def _wait(self) -> None:
+        await asyncio.Event().wait()
+
+
+@contextlib.contextmanager
+def _opened(path: str) -> Generator[CassetteFile]:
+    try:
+        file = CassetteFile(Path(path))
+    except FileExistsError:
+        raise bad(f"{path} is there already", "Choose another file with -o, or remove that one.") from None
+    except OSError as failed:
+        raise bad(f"{path}: {failed.strerror}", "Choose a file that can be written with -o.") from None
+    try:
+        yield file
+    finally:
+        file.close()
+
+
+async def _until_told_to_stop(work: Coroutine[Any, Any, None]) -> None:
+    async with asyncio.TaskGroup() as group:
+        working = group.create_task(work)
+        for each in (signal.SIGINT, signal.SIGTERM):
+            asyncio.get_running_loop().add_signal_handler(each, working.cancel)
+
+
+VERB = Verb(
+    "record",
+    "Record what a server answers to a client, as a cassette that `interlock replay` serves again.",
+    _options,
+    _record,
+    (
+        "interlock record github -o github.jsonl",
+        "interlock record -o everything.jsonl -- npx -y @modelcontextprotocol/server-everything",
+        "interlock record https://example.org/mcp -o far.jsonl --http 9000",
+    ),
+)
