@@ -42,6 +42,8 @@ def _options(parser: Options) -> None:
 
 
 def _record(values: Values) -> Exit:
+    if os.path.lexists(values.output):
+        raise _there_already(values.output)
     stdout = claim_stdout() if values.http is None else None
     failed = asyncio.run(_run(values, stdout))
     if failed is not None:
@@ -164,12 +166,16 @@ class _Session:
         await asyncio.Event().wait()
 
 
+def _there_already(path: str) -> InterlockError:
+    return bad(f"{path} is there already", "Choose another file with -o, or remove that one.")
+
+
 @contextlib.contextmanager
 def _opened(path: str) -> Generator[CassetteFile]:
     try:
         file = CassetteFile(Path(path))
     except FileExistsError:
-        raise bad(f"{path} is there already", "Choose another file with -o, or remove that one.") from None
+        raise _there_already(path) from None
     except OSError as failed:
         raise bad(f"{path}: {failed.strerror}", "Choose a file that can be written with -o.") from None
     try:
