@@ -141,6 +141,22 @@ def test_all_problems_are_told_at_once() -> None:
     assert len(problems(with_tool(a=1, b=2, fault="x"))) == 3
 
 
+def test_a_tool_without_a_response_answers_what_its_output_schema_wants() -> None:
+    schema: Json = {"type": "object", "properties": {"n": {"type": "integer", "minimum": 5}}, "required": ["n"]}
+    (tool,) = manifest_of(with_tool(output_schema=schema)).tools
+    (saved,) = manifest_of_list([{"name": "t", "outputSchema": schema}], "saved").tools
+
+    for each in (tool, saved):
+        made: Any = each.responses[0]["structuredContent"]
+        assert made["n"] >= 5
+
+
+def test_an_output_schema_that_nothing_fits_gives_a_plain_answer() -> None:
+    (tool,) = manifest_of(with_tool(output_schema={"type": "object", "not": {}})).tools
+
+    assert tool.responses == (OK,)
+
+
 # Saved lists ------------------------------------------------------------------------------------------------------
 
 

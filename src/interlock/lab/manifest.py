@@ -18,7 +18,7 @@ from interlock.core.model import Json, JsonObject
 
 Path: TypeAlias = tuple[str | int, ...]
 OK: JsonObject = {"content": [{"type": "text", "text": "ok"}]}
-"""What a tool answers that was given no response."""
+"""What a tool answers that was given no response and has no output schema."""
 ANY_ARGUMENTS: JsonObject = {"type": "object"}
 MAX_SLOW = 600_000
 """The longest a slow answer may take, in milliseconds."""
@@ -199,10 +199,23 @@ def manifest_of_list(tools: Sequence[Json], name: str) -> Manifest:
         elif named in found:
             problems.append(Unfit(("tools", at), f"there are two tools '{named}'"))
         else:
-            found[named] = MockTool(tool if "inputSchema" in tool else {**tool, "inputSchema": ANY_ARGUMENTS})
+            descriptor = tool if "inputSchema" in tool else {**tool, "inputSchema": ANY_ARGUMENTS}
+            found[named] = MockTool(descriptor, (answer_for(descriptor),))
     if problems:
         raise ManifestUnfit(problems)
     return Manifest(name, tools=tuple(found.values()))
+
+
+def answer_for(descriptor: JsonObject) -> JsonObject:
+    """The answer of a tool that was given none: all is well, with a value that fits its output schema if it has one."""
+    schema = descriptor.get("outputSchema")
+    if not isinstance(schema, Mapping):
+        return OK
+    # Only now, because what makes values takes a while to load.
+    from interlock.lab.values import examples
+
+    made = examples(schema).valid
+    return {**OK, "structuredContent": made[0].arguments} if made else OK
 
 
 class _Reader:
@@ -263,8 +276,10 @@ class _Reader:
         members = self.members(value, path, _TOOL)
         descriptor = self._listed(members, path, _TOOL)
         descriptor.setdefault("inputSchema", ANY_ARGUMENTS)
-        responses = self._responses(members.get("response", OK), (*path, "response"))
-        return MockTool(descriptor, responses, self._fault(members.get("fault"), (*path, "fault")))
+        fault = self._fault(members.get("fault"), (*path, "fault"))
+        if "response" not in members:
+            return MockTool(descriptor, (answer_for(descriptor),), fault)
+        return MockTool(descriptor, self._responses(members["response"], (*path, "response")), fault)
 
     def _responses(self, value: Json, path: Path) -> tuple[JsonObject, ...]:
         if not isinstance(value, list):

@@ -55,5 +55,6 @@ async def _over_stdio(answerer: Answerer) -> None:
 
 async def _over_http(answerer: Answerer, port: int) -> None:
     with contextlib.closing(bind("127.0.0.1", port, option="--http")) as listener:
+        listener.listen()  # before the address is told, so that whoever comes at once waits and is not refused
         note(f"Listening on http://127.0.0.1:{listener.getsockname()[1]}/mcp")
         await serve_http(answerer, listener)
