@@ -7,7 +7,7 @@ import shlex
 import signal
 import subprocess
 import sys
-from collections.abc import Generator
+from collections.abc import AsyncGenerator, Generator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -159,7 +159,7 @@ class Talk:
 
 
 @pytest.fixture
-async def talk(manifest: Path):
+async def talk(manifest: Path) -> AsyncGenerator[Talk]:
     pipe = asyncio.subprocess.PIPE
     argv = [*INTERLOCK, "mock", "--tools-from", str(manifest)]
     process = await asyncio.create_subprocess_exec(*argv, stdin=pipe, stdout=pipe, stderr=pipe, env=clean())

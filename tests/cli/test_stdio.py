@@ -79,7 +79,7 @@ def test_a_data_folder_that_cannot_be_used_is_told() -> None:
 
 def test_stdout_is_for_the_protocol_alone() -> None:
     program = (
-        "import os; from interlock.cli.stdio import _claim_stdout; wire = _claim_stdout(); "
+        "import os; from interlock.cli.openings import claim_stdout; wire = claim_stdout(); "
         "print('stray', flush=True); os.system('echo child'); os.write(wire, b'line\\n')"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60)

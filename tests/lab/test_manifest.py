@@ -160,9 +160,9 @@ def test_an_output_schema_that_nothing_fits_gives_a_plain_answer() -> None:
 # Saved lists ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("wrap", [lambda tools: {"tools": tools}, lambda tools: {"id": 1, "result": {"tools": tools}}])
-def test_a_saved_list_is_known_in_both_forms(wrap: Any) -> None:
-    assert saved_tools(wrap([{"name": "t"}])) == [{"name": "t"}]
+@pytest.mark.parametrize("value", [{"tools": [{"name": "t"}]}, {"id": 1, "result": {"tools": [{"name": "t"}]}}])
+def test_a_saved_list_is_known_in_both_forms(value: Json) -> None:
+    assert saved_tools(value) == [{"name": "t"}]
 
 
 @pytest.mark.parametrize("value", [None, [], {"mock_server": {}}, {"tools": {}}, {"result": 1}])
@@ -171,7 +171,7 @@ def test_anything_else_is_no_saved_list(value: Json) -> None:
 
 
 def test_the_tools_of_a_saved_list_are_kept_as_they_are_and_answer_ok() -> None:
-    tool = {"name": "t", "inputSchema": {"type": "object"}, "icons": [], "execution": {}}
+    tool: Json = {"name": "t", "inputSchema": {"type": "object"}, "icons": [], "execution": {}}
 
     manifest = manifest_of_list([tool], "saved")
 

@@ -30,7 +30,8 @@ async def code_of(of: Mock, method: str, params: JsonObject) -> int:
 
 
 def test_only_what_is_declared_is_advertised() -> None:
-    resource, prompt = {"uri": "a:b", "name": "r"}, {"name": "p", "messages": [{}]}
+    resource: Json = {"uri": "a:b", "name": "r"}
+    prompt: Json = {"name": "p", "messages": [{}]}
 
     assert mock().capabilities == {}
     assert mock(tools=[{"name": "t"}]).capabilities == {"tools": {}}
