@@ -18,7 +18,7 @@ from interlock.lab.cassette import read_cassette
 from tests.clients import typescript
 from tests.clients.python import client_in
 from tests.clients.script import LIST, Address, Play, Step, Transcript, call
-from tests.talking import clean
+from tests.talking import META, clean
 from tests.upstream.everything import everything_argv, messages
 
 SECONDS = 60
@@ -313,9 +313,8 @@ async def test_a_recording_that_is_killed_leaves_what_it_has(tmp_path: Path) -> 
     address = record(tmp_path, "sample")
     pipe = asyncio.subprocess.PIPE
     process = await asyncio.create_subprocess_exec(*address, stdin=pipe, stdout=pipe, stderr=pipe, env=clean())
-    meta = {"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {}}
-    params = {"name": "read_note", "arguments": {"name": "todo"}, "_meta": meta}
-    message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+    params: dict[str, Any] = {"name": "read_note", "arguments": {"name": "todo"}, "_meta": META}
+    message: dict[str, Any] = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
     assert process.stdin is not None
     assert process.stdout is not None
     process.stdin.write(json.dumps(message).encode() + b"\n")
@@ -336,7 +335,6 @@ def watch(event, arguments):
         sys.stderr.write(f"REACHED {event}\\n")
 
 sys.addaudithook(watch)
-from interlock.cli.main import main
 code = main(sys.argv[1:])
 print("LOADED", sorted(name for name in sys.modules if name.startswith("interlock.")), file=sys.stderr)
 sys.exit(code)

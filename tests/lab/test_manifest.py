@@ -28,7 +28,7 @@ def problems(value: Json) -> list[tuple[tuple[str | int, ...], str]]:
 
 
 def test_a_tool_is_listed_under_the_names_of_the_protocol() -> None:
-    given = {
+    given: dict[str, Any] = {
         "title": "T",
         "description": "d",
         "input_schema": {"type": "object", "properties": {}},
@@ -58,7 +58,8 @@ def test_a_tool_needs_only_a_name() -> None:
 
 
 def test_a_list_of_responses_is_kept_in_order() -> None:
-    first, second = {"content": [], "isError": True}, {"structuredContent": {"a": 1}}
+    first: dict[str, Any] = {"content": [], "isError": True}
+    second = {"structuredContent": {"a": 1}}
     (tool,) = manifest_of(with_tool(response=[first, second])).tools
 
     assert tool.responses == (first, {"content": [], **second})

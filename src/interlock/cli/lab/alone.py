@@ -1,63 +1,41 @@
 """A configuration with one server in it, which its clients see under its own names.
 
 A recording is of one server. Whatever else the operator has decided stays as it is: rules, classes, holds and secrets.
-This module starts nothing; it refuses a target that it cannot tell to be a server, a command or an address.
+This module starts nothing, and refuses the id of a server that the configuration does not have.
 """
 
-import re
-import shlex
-from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import PurePath
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
 from interlock.cli.inputs import known
+from interlock.cli.lab.target import Wanted
 from interlock.cli.situation import SAMPLE
+from interlock.core.model import Json
 
 if TYPE_CHECKING:
     from interlock.config.load import Config
-    from interlock.config.tree import Server, Settings
-
-_RUNNERS = frozenset({"npx", "uvx", "uv", "run", "node", "python", "python3", "env", "docker", "stdio", "interlock"})
-"""Words of a command line that do not tell which server it is."""
-_NOT_IN_ID = re.compile(r"[^a-z0-9]+")
+    from interlock.config.tree import Server
 
 
-def alone(config: "Config", words: Sequence[str]) -> tuple["Config", str]:
-    """The configuration for one target, and the id of its server."""
-    name, servers = _target(config, words)
+def alone(config: "Config", target: Wanted) -> "Config":
+    """The configuration for one target."""
+    servers = _made(config, target) if target.server is None else _configured(config, target.server)
     changed = {"servers": servers, "expose": "direct", "namespacing": False}
     # Without its file, because what is written there later is about other servers too.
-    return replace(config, settings=config.settings.model_copy(update=changed), file=None), name
+    return replace(config, settings=config.settings.model_copy(update=changed), file=None)
 
 
-def _target(config: "Config", words: Sequence[str]) -> tuple[str, "dict[str, Server]"]:
+def _configured(config: "Config", name: str) -> "dict[str, Server]":
+    servers = config.settings.servers
+    known("server", name, [*servers] or [SAMPLE])
+    # Whoever names a server that is switched off wants it all the same. Without any there is the sample.
+    return {name: servers[name].model_copy(update={"enabled": True})} if servers else {}
+
+
+def _made(config: "Config", target: Wanted) -> "dict[str, Server]":
     from interlock.config.roster import checked
 
-    configured = config.settings.servers
-    (first, *rest) = words
-    if not rest and first in configured:
-        return first, {first: configured[first].model_copy(update={"enabled": True})}
-    if not rest and not configured and first == SAMPLE:
-        return SAMPLE, {}
-    if not rest and urlsplit(first).scheme in ("http", "https"):
-        name = _id([urlsplit(first).hostname or ""])
-        return name, {name: checked(_empty(config), name, {"url": first})}
-    argv = words if rest else shlex.split(first)
-    if len(argv) == 1 and PurePath(first).name == first:
-        known("server", first, [*configured] or [SAMPLE])
-    name = _id(argv)
-    definition = {"command": argv[0], "args": list(argv[1:])}
-    return name, {name: checked(_empty(config), name, definition)}
-
-
-def _empty(config: "Config") -> "Settings":
-    return config.settings.model_copy(update={"servers": {}, "namespacing": True})
-
-
-def _id(words: Sequence[str]) -> str:
-    """The id of a server that has none: the first word of its command line that says anything."""
-    bare = (PurePath(word).stem.lower() for word in words if not word.startswith("-"))
-    named = (_NOT_IN_ID.sub("-", word).strip("-") for word in bare if word not in _RUNNERS)
-    return next((name for name in named if name), "server")
+    command: dict[str, Json] = {"command": next(iter(target.argv), None), "args": [*target.argv[1:]]}
+    # Among the others, because there may be rules that name them.
+    among = config.settings.model_copy(update={"namespacing": True})
+    return {target.id: checked(among, target.id, {"url": target.url} if target.url else command)}

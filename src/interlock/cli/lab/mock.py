@@ -19,7 +19,7 @@ from interlock.lab.manifest import Manifest, ManifestUnfit, Unfit, manifest_of, 
 from interlock.lab.mock import Mock
 
 MAX_FILE = 16 * 1024 * 1024
-_FIX = "Mend the file; nothing was served. The guide to the lab shows a whole manifest."
+_FIX = "Mend the file; nothing was served."
 
 
 def _options(parser: Options) -> None:
@@ -97,6 +97,6 @@ VERB = Verb(
     (
         "interlock mock --tools-from records.yaml",
         "interlock mock --tools-from records.yaml --http 9000",
-        "interlock server add records -- interlock mock --tools-from records.yaml",
+        "interlock mock --tools-from saved-tools-list.json",
     ),
 )

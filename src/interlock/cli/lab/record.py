@@ -7,6 +7,7 @@ Stdout belongs to the protocol. This module refuses to write over a file, and to
 import asyncio
 import contextlib
 import os
+import shutil
 import signal
 from collections.abc import AsyncGenerator, Coroutine, Generator
 from pathlib import Path
@@ -16,27 +17,32 @@ import msgspec
 
 from interlock import errors
 from interlock.cli.command import Options, Values, Verb
-from interlock.cli.gateway import SERVER_SECONDS, Api, credential_of, folder_of, reaching, started
+from interlock.cli.gateway import SERVER_SECONDS, folder_of, started
 from interlock.cli.inputs import bad, load_config
 from interlock.cli.lab.alone import alone
+from interlock.cli.lab.options import add_target
 from interlock.cli.lab.playing import add_http
+from interlock.cli.lab.stops import follow_stops, see_that_nothing_stops
+from interlock.cli.lab.target import Wanted, wanted
 from interlock.cli.openings import bind, claim_stdout
 from interlock.cli.render import counted, note
+from interlock.clock import SystemClock
+from interlock.core.health import Health
 from interlock.core.redact import KnownSecrets
 from interlock.errors import Exit, InterlockError
 from interlock.lab.cassette import CassetteFile
 from interlock.lab.run import RunFolder
 from interlock.lab.tape import Tape
+from interlock.receive.identify import LOCAL
 from interlock.store.folder import DataFolder
+from interlock.store.protocol import new_id
 
 if TYPE_CHECKING:
     from interlock.app.gateway import Gateway
 
-_CALLER = "local"
-
 
 def _options(parser: Options) -> None:
-    parser.add_argument("target", nargs="+", metavar="TARGET", help="a server id, a command line or a URL")
+    add_target(parser)
     parser.add_argument("-o", "--output", metavar="FILE", required=True, help="the cassette to write (JSON Lines)")
     add_http(parser)
 
@@ -72,49 +78,47 @@ async def _recording(values: Values) -> "AsyncGenerator[_Session]":
     from interlock.app.listening import listening
     from interlock.config.load import with_listen
 
-    config, server = alone(load_config(values), values.target)
-    await _see_that_nothing_stops(values, server)
-    run = _folder(values)
+    target, folder = wanted(values.target), folder_of(values)
+    config = alone(load_config(values), target)
+    await see_that_nothing_stops(values, target.id, LOCAL)
     async with contextlib.AsyncExitStack() as stack:
+        run = stack.enter_context(_run_folder(folder.path, Path(values.output)))
         hold = stack.enter_context(DataFolder(run.path).hold())
         listener = stack.enter_context(contextlib.closing(bind("127.0.0.1", values.http or 0, option="--http")))
         port = listener.getsockname()[1]
         gateway = await started(stack, with_listen(config, "127.0.0.1", port), hold, servers=True)
         await stack.enter_async_context(listening(gateway, listener, hold))
-        yield _Session(gateway, server, hold.folder, port)
+        follow_stops(folder, gateway.pipeline, gateway.parts.room.freezer)
+        yield _Session(gateway, target, hold.folder, port)
 
 
-async def _see_that_nothing_stops(values: Values, server: str) -> None:
-    """A stop of the gateway that is in use stops this one too."""
-    async with reaching(values, servers=False) as reach:
-        found: dict[str, Any] = await Api(reach, credential_of(folder_of(values))).get("freezes")
-    for each in found["items"]:
-        if each["kind"] == "all" or each["server"] == server or each["caller"] == _CALLER:
-            raise InterlockError(errors.FROZEN(what=each["kind"]))
-
-
-def _folder(values: Values) -> RunFolder:
-    from interlock.clock import SystemClock
-    from interlock.store.protocol import new_id
-
-    folder = folder_of(values).path
+@contextlib.contextmanager
+def _run_folder(data: Path, cassette: Path) -> Generator[RunFolder]:
+    """A folder for the run; nothing is kept of one that came to no cassette."""
     try:
-        return RunFolder.make(folder, new_id(SystemClock().now()))
+        run = RunFolder.make(data, new_id(SystemClock().now()))
     except OSError as failed:
-        raise bad(f"{folder}: {failed.strerror}", "Choose a folder of yours with --data-dir.") from None
+        raise bad(f"{data}: {failed.strerror}", "Choose a folder of yours with --data-dir.") from None
+    try:
+        yield run
+    finally:
+        if not cassette.exists():
+            shutil.rmtree(run.path, ignore_errors=True)
 
 
 class _Session:
     """One recording under way."""
 
-    def __init__(self, gateway: "Gateway", server: str, folder: DataFolder, port: int) -> None:
-        self._gateway, self._server, self._folder, self._port = gateway, server, folder, port
+    def __init__(self, gateway: "Gateway", target: Wanted, folder: DataFolder, port: int) -> None:
+        self._gateway, self._target, self._folder, self._port = gateway, target, folder, port
+        self._server = target.id
 
     async def serve(self, values: Values, stdout: int | None) -> None:
         await self._gateway.fleet.settled(SERVER_SECONDS)
         (state,) = self._gateway.fleet.states()
-        if state.problem or not state.protocol_version:
-            raise InterlockError(errors.UPSTREAM_DOWN(server=self._server, problem=state.problem or "it is not ready"))
+        if state.health is not Health.READY:
+            problem = state.problem or "it has not answered in time"
+            raise InterlockError(errors.TARGET_DOWN(target=self._target.shown, problem=problem))
         with _opened(values.output) as file:
             tape = Tape(file, self._server, lambda: KnownSecrets(self._gateway.hidden))
             tape.begin(state.protocol_version)
@@ -122,7 +126,8 @@ class _Session:
             tape.listen(self._gateway.pipeline)
             self._greet(values)
             await _until_told_to_stop(self._wait() if stdout is None else self._talk(stdout))
-            tape.lists(self._lists())
+            if self._gateway.fleet.states()[0].health is Health.READY:  # one that is gone lists nothing
+                tape.lists(self._lists())
         note(f"Recorded {counted(tape.count, 'interaction')} in {values.output}.")
         if tape.problem:
             raise InterlockError(errors.CASSETTE_CUT(file=values.output, problem=tape.problem))
@@ -152,15 +157,22 @@ class _Session:
         from interlock.receive.edge import MAX_BODY
         from interlock.receive.reach import OwnReach, Reach
         from interlock.receive.stdio import serve_stdio
-        from interlock.receive.workspaces import folder_headers
 
         reach = OwnReach(asgi(self._gateway), f"127.0.0.1:{self._port}")
 
         async def renewed() -> Reach:
             return reach  # one answer broke off; the gateway itself lives as long as this process
 
-        headers = folder_headers(os.getcwd(), self._folder.credential() or "")
-        await serve_stdio(reach, renewed, headers=headers, limit=MAX_BODY, stdin=0, stdout=stdout)
+        await serve_stdio(reach, renewed, headers=self._headers(), limit=MAX_BODY, stdin=0, stdout=stdout)
+
+    def _headers(self) -> dict[str, str]:
+        """What tells the gateway in which folder, and so in which workspace, the client was started."""
+        from interlock.receive.workspaces import folder_headers
+
+        try:
+            return folder_headers(os.getcwd(), self._folder.credential() or "")
+        except OSError:  # it was deleted: then it is in no workspace
+            return {}
 
     async def _wait(self) -> None:
         await asyncio.Event().wait()

@@ -49,6 +49,5 @@ VERB = Verb(
     (
         "interlock replay github.jsonl",
         "interlock replay github.jsonl --http 9000",
-        "interlock server add github-replay -- interlock replay github.jsonl",
     ),
 )
