@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from interlock.core.model import JsonObject
+from interlock.core.model import Json, JsonObject
 from interlock.lab.answering import CLASSIC, MODERN, SERVER_KEY, VERSION_KEY, Answerer, Message, RpcError, message_of
 
 
@@ -21,6 +21,11 @@ class Says:
     async def result(self, method: str, params: JsonObject) -> JsonObject:
         if method == "no/such":
             raise RpcError(-32601, "no such method", {"more": 1})
+        if "deep" in params:
+            deep: Json = params["deep"]
+            for _ in range(2000):
+                deep = [deep]
+            return {"deep": deep}
         return {"asked": method, "_meta": {"own": 1}}
 
 
@@ -75,6 +80,10 @@ async def test_a_version_of_the_future_is_refused_with_those_that_there_are() ->
     assert refused["data"] == {"supported": [MODERN], "requested": "2999-01-01"}
 
 
+async def test_what_is_too_deep_to_be_written_is_an_error() -> None:
+    assert (await answer("tools/call", deep=1))["error"]["code"] == -32602
+
+
 async def test_an_error_of_the_script_is_an_error_on_the_wire() -> None:
     assert (await answer("no/such"))["error"] == {"code": -32601, "message": "no such method", "data": {"more": 1}}
 
@@ -85,6 +94,8 @@ async def test_an_error_of_the_script_is_an_error_on_the_wire() -> None:
         (b"{", -32700),
         (b"\xff", -32700),
         (b"[" * 100_000, -32700),
+        (b'{"jsonrpc":"2.0","id":1,"method":"a","params":{"x":NaN}}', -32700),
+        (b'{"jsonrpc":"2.0","id":1,"method":"a","params":{"x":-1e999}}', -32700),
         (b"[]", -32600),
         (b'{"jsonrpc":"2.0","id":1}', -32600),
         (b'{"jsonrpc":"1.0","id":1,"method":"a"}', -32600),

@@ -168,6 +168,14 @@ async def test_a_body_that_is_too_long_or_no_message_is_refused() -> None:
     assert (await ask(b"{"))[0] == 400
 
 
+async def test_a_version_of_the_future_has_a_status_of_its_own() -> None:
+    meta = {"io.modelcontextprotocol/protocolVersion": "2999-01-01"}
+    body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {"_meta": meta}})
+    status, said, _ = await ask(body.encode())
+
+    assert (status, json.loads(said)["error"]["code"]) == (400, -32022)
+
+
 async def test_a_client_that_leaves_a_hanging_request_frees_it() -> None:
     assert (await ask(request(1, "hang"), leave=True))[0] == 0
 

@@ -8,6 +8,7 @@ This module refuses batches, to guess what a message that is no JSON-RPC could h
 """
 
 import json
+import math
 from collections.abc import Mapping
 from typing import Protocol, TypeAlias, cast
 
@@ -73,7 +74,7 @@ class Message(Struct, frozen=True):
 def message_of(line: bytes) -> Message | None:
     """The message in a text; None for an answer, which nobody here waits for; raises RpcError."""
     try:
-        value = json.loads(line)
+        value = _STRICT.decode(line.decode("utf-8"))
     except (ValueError, RecursionError):
         raise RpcError(PARSE_ERROR, "This is no JSON.") from None
     if not isinstance(value, dict):
@@ -88,6 +89,19 @@ def message_of(line: bytes) -> Message | None:
     return Message(cast("str", method), cast("JsonObject", params), named)
 
 
+def _no_number(text: str) -> float:
+    raise ValueError(f"{text} is no JSON number")
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    return number if math.isfinite(number) else _no_number(text)
+
+
+# A number that cannot be written as JSON must not come in: a mock may be told to repeat it.
+_STRICT = json.JSONDecoder(parse_constant=_no_number, parse_float=_finite)
+
+
 class Answerer:
     """Answers messages with what a script says."""
 
@@ -97,19 +111,18 @@ class Answerer:
     async def answer(self, message: Message) -> bytes:
         """The answer to a request, as one line; raises Garbled and Crashed."""
         try:
-            result = await self._result(message.method, message.params)
+            return _line({"id": message.id, "result": await self._result(message.method, message.params)})
         except RpcError as refused:
             return error_line(message.id, refused)
-        return _line({"id": message.id, "result": result})
+        except RecursionError:  # what was just possible to read may be too deep to write, inside an answer
+            return error_line(message.id, RpcError(INVALID_PARAMS, "The params are nested too deeply."))
 
     async def _result(self, method: str, params: JsonObject) -> JsonObject:
-        version = _version_in(params)
-        if version is None:
+        unsupported = version_problem(params)
+        if unsupported is not None:
+            raise unsupported
+        if _version_in(params) is None:
             return await self._classic(method, params)
-        if version != MODERN:
-            supported: list[Json] = [MODERN]
-            told = {"supported": supported, "requested": version}
-            raise RpcError(UNSUPPORTED_VERSION, "This protocol version is not supported.", told)
         result = self._discovered() if method == "server/discover" else await self._script.result(method, params)
         return self._modern(method, result)
 
@@ -142,6 +155,15 @@ class Answerer:
 
     def _identity(self) -> JsonObject:
         return {"name": self._script.name, "version": self._script.version}
+
+
+def version_problem(params: JsonObject) -> RpcError | None:
+    """The error for a message of a version that is not spoken here; over HTTP it has a status of its own."""
+    version = _version_in(params)
+    if version in (None, MODERN):
+        return None
+    told: JsonObject = {"supported": [MODERN], "requested": version}
+    return RpcError(UNSUPPORTED_VERSION, "This protocol version is not supported.", told)
 
 
 def error_line(request_id: RequestId | None, refused: RpcError) -> bytes:

@@ -25,6 +25,7 @@ from interlock.lab.answering import (
     RpcError,
     error_line,
     message_of,
+    version_problem,
 )
 
 MAX_MESSAGE = 4 * 1024 * 1024
@@ -156,6 +157,10 @@ def http_app(answerer: Answerer) -> Callable[[Scope, Receive, Send], Awaitable[N
             return
         if message is None or message.id is None:
             await _send(send, 202, b"")
+            return
+        unsupported = version_problem(message.params)
+        if unsupported is not None:
+            await _send(send, 400, error_line(message.id, unsupported))
             return
         await _answer_while_heard(answerer, message, receive, send)
 
