@@ -49,6 +49,7 @@ NOUNS = (
     Noun("server", "Add, import, switch and watch the servers, and see their logs", "server"),
     Noun("client", "Point MCP clients at Interlock, and take that back", "clients.client"),
     Noun("activity", "See what happened: list, follow, count, export", "activity"),
+    Noun("probe", "Call the tools of a server as far as is safe, and report what is wrong", "lab.probe"),
     Noun("rule", "Test, explain, lint and replay route rules", "rule"),
     Noun("mock", "Serve the tools of a file as a server for tests", "lab.mock"),
     Noun("record", "Record what a server answers to a client", "lab.record"),

@@ -50,7 +50,7 @@ class Schemas:
         if key in self._compiled:
             self._compiled.move_to_end(key)
             return self._compiled[key]
-        self._compiled[key] = _compile(found.descriptor.get("inputSchema"))
+        self._compiled[key] = compiled(found.descriptor.get("inputSchema"))
         if len(self._compiled) > MAX_KEPT:
             self._compiled.popitem(last=False)
         return self._compiled[key]
@@ -64,7 +64,8 @@ def _told(error: jsonschema_rs.ValidationError) -> str:
     return f"{at or 'arguments'}: {problem[:MAX_TEXT]}"
 
 
-def _compile(schema: object) -> jsonschema_rs.Validator | None:
+def compiled(schema: object) -> jsonschema_rs.Validator | None:
+    """A schema of an upstream, ready to check values; None when there is none that could."""
     if not isinstance(schema, dict):
         return None
     try:

@@ -34,7 +34,7 @@ def _delete_note(arguments: dict[str, Any]) -> str:
 
 
 def _run_script(arguments: dict[str, Any]) -> str:
-    return f"pretended to run {len(arguments.get('script', ''))} characters"
+    return f"pretended to run {len(str(arguments.get('script', '')))} characters"
 
 
 def _frobnicate(arguments: dict[str, Any]) -> str:

@@ -5,10 +5,9 @@ server that crashes or hangs, comes back as part of what was observed: for the l
 """
 
 import asyncio
+import json
 from collections.abc import Awaitable, Callable
 from typing import Any
-
-import msgspec
 
 from interlock import errors
 from interlock.cli.gateway import Api, Refused
@@ -75,8 +74,7 @@ class RestBench:
             return Observed(tool, arguments, took, refusal=refused.reason, activity=refused.problem.get("activity_id"))
         took = (self._clock.ticks() - began) / 1000
         result, error = said.get("result"), said.get("error")
-        size = 0 if result is None else len(msgspec.json.encode(result))
-        return Observed(tool, arguments, took, result, error, size=size, activity=said["activity_id"])
+        return Observed(tool, arguments, took, result, error, size=_size(result), activity=said["activity_id"])
 
     async def recovered(self, *, hung: bool = False) -> bool:
         """Wait until the server is there again; whether it is. One that hangs is started anew where that disturbs
@@ -92,6 +90,13 @@ class RestBench:
     async def state(self) -> dict[str, Any]:
         """How the server is doing."""
         return await self._api.get("servers", self.server)
+
+
+def _size(result: dict[str, Any] | None) -> int:
+    if result is None:
+        return 0
+    # Not by msgspec: half a character, which a server can send as an escape, would be an error there.
+    return len(json.dumps(result, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass"))
 
 
 def _tool(detail: dict[str, Any]) -> LabTool:
