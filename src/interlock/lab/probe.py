@@ -190,15 +190,21 @@ class Probe:
         if outcome_of(observed) in FATAL:
             self._tried.setdefault(tool, []).append(Tried("valid", observed))
             self._struck.add(tool)
-            self._watch.give_up()
-            await self._mend(self._worker.plan[tool].tool)
+            self._watch.doubt()
+            await self._recover(tool)
         return observed
 
     async def _mend(self, tool: LabTool) -> None:
         """Wait for a server that a tool may have brought down, and look anew at what it holds."""
-        outcomes = {each.outcome for each in self._tried.get(tool.name, ())}
+        if await self._recover(tool.name):
+            self._watch.doubt()
+            await self._watch.changed()
+
+    async def _recover(self, tool: str) -> bool:
+        """See that the server is there again if calls of a tool may have brought it down; whether they may have."""
+        outcomes = {each.outcome for each in self._tried.get(tool, ())}
         if not outcomes & FATAL.keys():
-            return
+            return False
         if not await self._bench.recovered(hung="hang" in outcomes):
-            raise Stopped(f"The server did not come back after a call of {tool.name}, so the rest was not called.")
-        await self._watch.again()
+            raise Stopped(f"The server did not come back after a call of {tool}, so the rest was not called.")
+        return True

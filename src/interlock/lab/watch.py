@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from interlock.core.redact import redact_text
 from interlock.core.safety import ExecClass, SafetyClass
+from interlock.core.words import word_set, words_of
 from interlock.lab.model import LabTool, Observed
 from interlock.lab.plan import Decision, Planned
 from interlock.lab.run import outcome_of
@@ -22,6 +23,7 @@ from interlock.lab.values import Examples
 MOST = 3
 """How many tools are looked through."""
 SHOWN = 400
+_LISTING = word_set("list all search graph tree status")
 _READING = (ExecClass.READ_ONLY, ExecClass.READ_ONLY_PRESUMED)
 
 Look = Callable[[str, dict[str, Any]], Awaitable[Observed]]
@@ -50,22 +52,16 @@ class Watch:
         if not any(each.tool.exec_class is ExecClass.READ_ONLY and each.decision.calls for each in plan):
             return
         eyes = [each.tool for each in plan if each.decision is Decision.EXECUTE and _is_eye(each.tool, made)]
-        for tool in eyes[:MOST]:
+        for tool in sorted(eyes, key=_shows_little)[:MOST]:
             arguments = made[tool.name].valid[0].arguments
             first, second = await self._answer(tool.name, arguments), await self._answer(tool.name, arguments)
             if first is not None and first == second:
                 self._arguments[tool.name] = arguments
-        await self.again()
+        await self.changed()
 
-    def give_up(self) -> None:
-        """Look no more: looking itself does harm."""
-        self._arguments.clear()
+    def doubt(self) -> None:
+        """Compare nothing to what was seen so far: the server may have been started anew."""
         self._seen.clear()
-
-    async def again(self) -> None:
-        """Look anew, whatever has changed: the server was started again."""
-        for name in list(self._arguments):
-            await self._renew(name)
 
     async def changed(self) -> list[Changed]:
         """What has changed since the last look, and stays so."""
@@ -103,6 +99,11 @@ def _is_eye(tool: LabTool, made: Mapping[str, Examples]) -> bool:
     """Whether a tool reads, by its own word or by its name, and needs to be told nothing."""
     reads = tool.exec_class in _READING and tool.gateway_class is SafetyClass.READ_ONLY
     return reads and not tool.input_schema.get("required") and bool(made[tool.name].valid)
+
+
+def _shows_little(tool: LabTool) -> bool:
+    """Lists show most of what a server holds, so they come first."""
+    return _LISTING.isdisjoint(words_of(tool.name))
 
 
 def _cut(text: str, other: str) -> str:
