@@ -22,7 +22,7 @@ class World:
     """Answers by a function, and counts who was asked."""
 
     def __init__(self, answering: Callable[[str], str | None]) -> None:
-        self.answering = answering
+        self.answering: Callable[[str], str | None] = answering
         self.asked: list[str] = []
 
     async def look(self, tool: str, arguments: dict[str, Any]) -> Observed:

@@ -45,6 +45,7 @@ def test_a_target_that_is_nothing_is_refused(text: str) -> None:
         (["uvx mcp-server-time"], "mcp-server-time"),
         (["/usr/bin/python3 /srv/My_Server.py"], "my-server"),
         (["env KEY=value node dist/index.js"], "index"),
+        (["node /srv/@scope/server-memory/dist/index.js"], "server-memory"),
         (["https://mcp.example.com:8443/x"], "mcp-example-com"),
         (["python3 -m some.module"], "some-module"),
         (["/usr/bin/node /"], "server"),

@@ -42,6 +42,8 @@ if TYPE_CHECKING:
 _PACKAGE_RUNNERS = ("npx", "uvx", "uv", "run", "tool", "bunx", "pnpm", "dlx", "pipx", "docker", "podman")
 _RUNNERS = frozenset((*_PACKAGE_RUNNERS, "node", "deno", "python", "python3", "env", "exec"))
 """Words that say how a program is started and not which."""
+_ANY_PROGRAM = frozenset(("index", "main", "__main__", "server", "cli", "dist", "build", "src", "lib", "bin", "out"))
+"""Names that any program may have; the folder that it is in says more."""
 _ENDINGS = re.compile(r"\.(py|js|mjs|cjs|ts|sh|exe)$")
 _LONGEST_ID = 40
 
@@ -97,11 +99,12 @@ def wanted(words: Sequence[str]) -> Wanted:
 
 
 def _program(argv: Sequence[str]) -> str:
-    """The word of a command line that says most about what it runs."""
+    """The word of a command line, or of a path in it, that says most about what it runs."""
     words = [each for each in argv if not each.startswith("-") and "=" not in each]
     telling = [each for each in words if each.rpartition("/")[2] not in _RUNNERS]
-    name = (telling or words or [argv[0]])[0].rstrip("/").rpartition("/")[2]
-    return _ENDINGS.sub("", re.sub(r"(?<=.)@.*$", "", name))
+    parts = [each for each in (telling or words or list(argv))[0].split("/") if each] or [""]
+    names = [_ENDINGS.sub("", re.sub(r"(?<=.)@.*$", "", each)) for each in reversed(parts)]
+    return next((each for each in names if each not in _ANY_PROGRAM), names[0])
 
 
 def _as_id(name: str) -> str:
