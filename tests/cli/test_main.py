@@ -99,6 +99,7 @@ def test_the_verbs_are_all_there() -> None:
         "mock",
         "record",
         "replay",
+        "probe",
         "token create",
         "token list",
         "token revoke",

@@ -144,7 +144,7 @@ async def test_a_freeze_ends_the_run() -> None:
     frozen = errors.FROZEN(what="a test")
     probe, bench = await probed(tool("get_it"), tool("see_it"), refusing=lambda name, given: frozen)
     assert len(bench.received) == 1
-    assert (probe.ended, probe.notes) == ("interrupted", [frozen.text])
+    assert (probe.ended, probe.notes, probe.stopped) == ("interrupted", [frozen.text], frozen)
 
 
 async def test_an_empty_budget_ends_the_run_with_what_was_found() -> None:

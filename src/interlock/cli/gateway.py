@@ -182,6 +182,10 @@ class Vanished(InterlockError):
     """Whoever had announced itself was gone before anything was asked of it, so asking anew loses nothing."""
 
 
+class Unreadable(InterlockError):
+    """What was answered is no JSON that could be read here. Of a call, that may be the doing of its server."""
+
+
 class Refused(InterlockError):
     """The gateway said no. `problem` is all that it said of it."""
 
@@ -265,7 +269,7 @@ def _object(answer: bytes) -> dict[str, Any]:
     except (ValueError, RecursionError):
         said = None
     if not isinstance(said, dict):
-        raise InterlockError(errors.GATEWAY_GONE(problem="what answers at its address is no gateway"))
+        raise Unreadable(errors.GATEWAY_GONE(problem="what answers at its address is no gateway"))
     return cast("dict[str, Any]", said)
 
 

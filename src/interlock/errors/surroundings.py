@@ -52,6 +52,11 @@ TARGET_DOWN = Message(
     "'{target}' does not run as an MCP server: {problem}",
     "Nothing was called. Start it by hand to see what it prints; a URL has to be that of its MCP endpoint.",
 )
+NOT_BACK = Message(
+    Code.UPSTREAM_DOWN,
+    "Server '{server}' did not come back after a call of '{tool}', so the rest was not called.",
+    "The report has what was found until then; leave that tool out with a rule to see the rest.",
+)
 GATEWAY_GONE = Message(
     Code.UPSTREAM_DOWN,
     "The gateway does not answer: {problem}",

@@ -15,8 +15,9 @@ from typing import Any, Protocol
 
 from msgspec import Struct
 
+from interlock import errors
 from interlock.core.safety import ExecClass
-from interlock.errors import BudgetExhausted, Code
+from interlock.errors import BudgetExhausted, Code, InterlockError, Reason
 from interlock.lab import findings as kinds
 from interlock.lab.judge import FATAL, Tried, judged
 from interlock.lab.lints import lints
@@ -50,10 +51,6 @@ class Attempt(Struct, frozen=True):
     example: Example
 
 
-class Stopped(Exception):
-    """Nothing more is to be called; the message says why."""
-
-
 def attempts_for(planned: Planned, made: Examples) -> list[Attempt]:
     """The calls that a tool gets: all kinds where it may be called freely, one where it is called once."""
     if not made.valid or not planned.decision.calls:
@@ -83,6 +80,8 @@ class Probe:
         self.calls: list[Called] = []
         self.notes: list[str] = []
         self.ended = "interrupted"
+        self.stopped: Reason | None = None
+        """Why the run could not go on, if it could not."""
         self.on_progress: Progress = lambda tool, made, total: None
         self._worker = worker
         self._bench = bench
@@ -92,12 +91,9 @@ class Probe:
         self._tried: dict[str, list[Tried]] = {}
         self._struck: set[str] = set()
         """The tools that are not called again."""
-        self._examples = {
-            name: examples(each.tool.input_schema, seed=seed)
-            for name, each in worker.plan.items()
-            if each.decision.calls
-        }
-        self._total = sum(len(attempts_for(worker.plan[name], made)) for name, made in self._examples.items())
+        self._seed = seed
+        self._examples: dict[str, Examples] = {}
+        self._total = 0
 
     @property
     def findings(self) -> list[Finding]:
@@ -114,17 +110,27 @@ class Probe:
         except BudgetExhausted as exhausted:
             self.ended = "budget"
             self.notes.append(exhausted.reason.text)
-        except Stopped as stopped:
-            self.notes.append(str(stopped))
+        except InterlockError as stopped:
+            self.stopped = stopped.reason
+            self.notes.append(stopped.reason.text)
         else:
             self.ended = "complete"
 
     async def _run(self) -> None:
         planned = sorted(self._worker.plan.values(), key=lambda each: _ORDER.index(each.tool.exec_class))
+        await self._prepare(planned)
         await self._watch.begin(planned, self._examples)
         for each in planned:
             if each.decision.calls:
                 await self._try(each)
+
+    async def _prepare(self, plan: Sequence[Planned]) -> None:
+        """Make arguments for every tool that is called. Beside the event loop: a schema may be made to take long."""
+        for each in plan:
+            if each.decision.calls:
+                made = await asyncio.to_thread(examples, each.tool.input_schema, seed=self._seed)
+                self._examples[each.tool.name] = made
+                self._total += len(attempts_for(each, made))
 
     async def _try(self, planned: Planned) -> None:
         tool, made = planned.tool, self._examples[planned.tool.name]
@@ -147,7 +153,7 @@ class Probe:
 
     async def _made(self, tool: LabTool, attempts: Iterator[Attempt], *, at_once: int) -> None:
         """Make calls of a tool, some at once, until one of them is a reason to stop."""
-        stopped: list[BudgetExhausted | Stopped] = []
+        stopped: list[InterlockError] = []
 
         async def make() -> None:
             for each in attempts:
@@ -155,7 +161,7 @@ class Probe:
                     return
                 try:
                     await self._attempt(tool, each)
-                except (BudgetExhausted, Stopped) as stop:
+                except InterlockError as stop:
                     stopped.append(stop)  # carried past the task group, which would wrap it
 
         async with asyncio.TaskGroup() as group:
@@ -181,7 +187,7 @@ class Probe:
     def _keep(self, observed: Observed, kind: str) -> None:
         self.calls.append(called(observed, kind))
         if observed.refusal is not None and observed.refusal.code is Code.FROZEN:
-            raise Stopped(observed.refusal.text)
+            raise InterlockError(observed.refusal)
 
     async def _looked(self, tool: str, arguments: dict[str, Any]) -> Observed:
         """A call that is made to see what another one changed."""
@@ -206,5 +212,5 @@ class Probe:
         if not outcomes & FATAL.keys():
             return False
         if not await self._bench.recovered(hung="hang" in outcomes):
-            raise Stopped(f"The server did not come back after a call of {tool}, so the rest was not called.")
+            raise InterlockError(errors.NOT_BACK(server=self._bench.server, tool=tool))
         return True

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from interlock import errors
-from interlock.cli.gateway import Api, Refused
+from interlock.cli.gateway import Api, Refused, Unreadable
 from interlock.clock import Clock, SystemClock
 from interlock.core.safety import ExecClass, LabPolicy, SafetyClass
 from interlock.errors import Reason
@@ -53,7 +53,8 @@ class RestBench:
 
     async def tools(self) -> list[LabTool]:
         listed = (await self._api.get("tools", server=self.server))["items"]
-        return [_tool(await self._api.get("tools", self.server, each["tool"])) for each in listed]
+        # A tool without a name can be neither looked at nor called.
+        return [_tool(await self._api.get("tools", self.server, each["tool"])) for each in listed if each["tool"]]
 
     async def call(self, tool: str, arguments: dict[str, Any], *, unchecked: bool = False) -> Observed:
         if (stopped := await self._guard()) is not None:
@@ -72,6 +73,10 @@ class RestBench:
         except Refused as refused:
             took = (self._clock.ticks() - began) / 1000
             return Observed(tool, arguments, took, refusal=refused.reason, activity=refused.problem.get("activity_id"))
+        except Unreadable:
+            problem = "it is nested too deeply, or holds a number that is too long, to be read"
+            refusal = errors.OUT_OF_PROTOCOL(server=self.server, problem=problem)
+            return Observed(tool, arguments, (self._clock.ticks() - began) / 1000, refusal=refusal)
         took = (self._clock.ticks() - began) / 1000
         result, error = said.get("result"), said.get("error")
         return Observed(tool, arguments, took, result, error, size=_size(result), activity=said["activity_id"])

@@ -16,7 +16,7 @@ from interlock.cli.lab.target import Site, at_target
 from interlock.cli.render import note, print_json, print_lines, print_table
 from interlock.clock import SystemClock
 from interlock.core.times import iso
-from interlock.errors import Exit
+from interlock.errors import Exit, InterlockError
 from interlock.lab.model import Severity
 from interlock.lab.plan import Planned, plan
 from interlock.lab.probe import Probe
@@ -79,6 +79,8 @@ async def _live(site: Site, planned: tuple[Planned, ...], values: Values) -> Exi
     note(f"The report is kept in {site.run.path}.")
     if interrupted:
         return Exit.INTERRUPTED
+    if probe.stopped is not None:
+        raise InterlockError(probe.stopped)
     return Exit.FINDINGS if any(each.severity in _MATTER for each in run.findings) else Exit.OK
 
 
