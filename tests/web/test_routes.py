@@ -12,11 +12,14 @@ import pytest
 
 from interlock import __version__
 from interlock.errors import Code
+from interlock.lab.archive import Archive
+from interlock.lab.run import RunFolder
 from interlock.receive.identify import ROLES
 from interlock.web import PREFIX, events
 from interlock.web.access import VISITORS
 from interlock.web.door import SIGN_IN
 from interlock.web.routes import ROUTES, Route, description
+from tests.lab.runs import a_run
 from tests.web.office import HOUR, Office, fleet_of, office
 from tests.web.questions import ask as ask_approvers
 
@@ -209,6 +212,8 @@ async def answers(live: Office) -> dict[str, httpx2.Response]:
         "list_servers": "/servers",
         "get_server": "/servers/up",
         "get_server_logs": "/servers/odd/logs",
+        "list_lab_runs": "/lab/runs",
+        "get_lab_run": f"/lab/runs/{probed(live)}",
         "list_rules": "/rules",
         "suggest_rules": "/rules/suggestions",
         "get_tool_history": f"/tools/odd/{quote('a/b', safe='')}/history",
@@ -241,6 +246,14 @@ async def answers(live: Office) -> dict[str, httpx2.Response]:
     ungranted = await live.ask("DELETE", f"/grants/{asked['list_grants'].json()['items'][0]['id']}")
     ended = {"call_tool": called, "create_token": issued, "revoke_token": revoked, "revoke_grant": ungranted}
     return asked | told | changed | answered | stopped | ended | await sessions(live)
+
+
+def probed(live: Office) -> str:
+    """A run of the lab that was kept."""
+    live.parts.archive = Archive(live.log.parent)
+    run = a_run()
+    RunFolder.make(live.log.parent, run.id).keep(run)
+    return run.id
 
 
 async def sessions(live: Office) -> dict[str, httpx2.Response]:

@@ -36,6 +36,7 @@ from interlock.core.lifecycle import CallState
 from interlock.errors import ConfigError, InterlockError
 from interlock.forward.drift import Drift
 from interlock.forward.fleet import Fleet
+from interlock.lab.archive import Archive
 from interlock.pipeline import Pipeline
 from interlock.receive.catalog import Catalog, Expose
 from interlock.receive.desk_tools import DeskTools
@@ -124,6 +125,7 @@ async def running_gateway(
         stack.callback(recorder.settle)
         await stack.enter_async_context(fleet)
         gateway = await _assemble(roster, recorder, store, fleet, drift, time, hidden)
+        gateway.parts.archive = Archive(hold.folder.path)
         if servers:
             roster.on_change = partial(_apply, gateway, variables, only)
             _tell_to(gateway.parts.notices, config, variables)

@@ -20,6 +20,7 @@ from interlock.core.model import Json
 from interlock.core.policy import Draft
 from interlock.core.roster import Roster
 from interlock.errors import ConfigError
+from interlock.lab.archive import Archive
 from interlock.pipeline import Pipeline
 from interlock.receive.edge import Edge
 from interlock.receive.identify import Callers, Principal
@@ -73,6 +74,8 @@ class Parts:
     """Whose tokens are a second way in."""
     draft: Callable[[str], Draft] = _no_draft
     """Reads the text of a configuration that is not in force. Raises ConfigError, and may take a while."""
+    archive: Archive = field(default_factory=Archive)
+    """The runs of the lab that are kept."""
     replaying: asyncio.Lock = field(default_factory=asyncio.Lock)
     """Held by who goes through the record: one at a time, so that calls are not delayed."""
 
