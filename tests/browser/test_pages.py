@@ -7,7 +7,9 @@ from functools import cache
 import pytest
 from playwright.sync_api import Browser, expect
 
+from interlock.lab.run import RunFolder
 from tests.browser.house import House, Reviewer, Theme, house, reviewer
+from tests.lab.runs import a_run
 
 CONFIG = """
 expose: both
@@ -16,20 +18,23 @@ route_rules:
   - {id: scripts-need-two, tool_pattern: "sample__run_*", effect: hold, approvals_needed: 2, approvers: [humans]}
   - {id: never-secrets, tool_pattern: "sample__read_note", args: {name: "secret*"}, effect: deny}
 """
-PAGES = ("approvals", "overview", "activity", "servers", "tools", "rules", "agents", "settings", "api")
+PAGES = ("approvals", "overview", "activity", "servers", "tools", "rules", "agents", "lab", "settings", "api")
 ALSO = {
     "approvals-history": "/approvals?view=history",
     "tool": "/tools/sample/delete_note",
     "server": "/servers/sample",
     "agent": "/agents/robin",
+    "lab-run": "/lab/run-1",
 }
-"""What lies behind the pages: one tool, one server, one agent."""
+"""What lies behind the pages: one tool, one server, one agent, one run."""
 
 
 @pytest.fixture(scope="module")
 def gateway(tmp_path_factory: pytest.TempPathFactory) -> Generator[House]:
     """A gateway at which something has happened, and something waits."""
     with house(tmp_path_factory.mktemp("pages"), CONFIG) as running:
+        run = a_run()
+        RunFolder.make(running.folder / "data", run.id).keep(run)
         running.call("sample__list_notes", {}).result(30)
         running.call("sample__read_note", {"name": "secret"}).result(30)
         running.call("sample__frobnicate", {}, agent="wren")

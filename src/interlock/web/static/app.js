@@ -14,6 +14,7 @@ import { Activity } from "./pages/activity.js";
 import { Agents } from "./pages/agents.js";
 import { Api } from "./pages/api.js";
 import { Approvals } from "./pages/approvals.js";
+import { Lab } from "./pages/lab.js";
 import { Overview } from "./pages/overview.js";
 import { Rules } from "./pages/rules.js";
 import { Servers } from "./pages/servers.js";
@@ -28,8 +29,9 @@ const PAGES = [
   { path: "tools", title: "Tools", key: "5", shows: Tools },
   { path: "rules", title: "Rules", key: "6", shows: Rules },
   { path: "agents", title: "Agents and grants", key: "7", shows: Agents },
-  { path: "settings", title: "Settings", key: "8", shows: Settings },
-  { path: "api", title: "API", key: "9", shows: Api },
+  { path: "lab", title: "Lab", key: "8", shows: Lab },
+  { path: "settings", title: "Settings", key: "9", shows: Settings },
+  { path: "api", title: "API", key: "0", shows: Api },
 ];
 
 function App() {
