@@ -66,7 +66,7 @@ def test_a_run_shows_its_plan_its_findings_its_calls_and_its_notes(someone: Revi
     expect(plan).to_have_count(4)
     expect(plan.nth(3)).to_contain_text("Not called")
     expect(plan.nth(3)).to_contain_text("It is destructive.")
-    findings = page.locator(".finding")
+    findings = page.locator(".lab-finding")
     expect(findings).to_have_count(4)
     expect(findings.nth(0)).to_contain_text("It gave no answer.")
     expect(findings.nth(0)).to_contain_text("seconds")
@@ -94,7 +94,7 @@ def test_what_servers_said_is_text_and_nothing_else(someone: Reviewer, probed: H
     keep(probed, replace(a_run_that_says("<img src=x onerror=window.pwned=1>"), id="0000", findings=said))
     page = someone.open("/lab/0000")
 
-    expect(page.locator(".finding")).to_have_count(len(said))
+    expect(page.locator(".lab-finding")).to_have_count(len(said))
     assert page.evaluate("window.pwned") is None
     assert page.locator("#main :is(script, img, iframe, form, style, base)").count() == 0
     page = someone.open("/lab")

@@ -103,6 +103,7 @@ def test_the_verbs_are_all_there() -> None:
         "token create",
         "token list",
         "token revoke",
+        "scan",
         "config show",
         "config validate",
         "config schema",

@@ -121,6 +121,7 @@ def test_a_name_in_letters_of_another_alphabet_that_look_plain_is_found() -> Non
     (found,) = scanned(tool("r\u0435ad_file"))
 
     assert (found.code, found.severity) == ("imitated-name", Severity.HIGH)
+    assert found.evidence["text"] == "r<U+0435>ad_file"
 
 
 def test_a_name_in_another_script_only_says_nothing() -> None:
@@ -143,7 +144,7 @@ def test_names_that_look_alike_on_two_servers_are_found() -> None:
     (alike,) = [each for each in found if each.code == "lookalike-names"]
 
     assert (alike.severity, alike.tool) == (Severity.HIGH, "re\u0301ad_file")
-    assert alike.evidence == {"server": "two", "names": ["one:read_file", "two:re\u0301ad_file"]}
+    assert alike.evidence == {"server": "two", "names": ["one:read_file", "two:re<U+0301>ad_file"]}
 
 
 def test_digits_that_look_like_letters_matter_less() -> None:

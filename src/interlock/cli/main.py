@@ -55,6 +55,7 @@ NOUNS = (
     Noun("record", "Record what a server answers to a client", "lab.record"),
     Noun("replay", "Serve what was recorded, and reach no real server", "lab.replay"),
     Noun("token", "Make, list and revoke credentials", "token"),
+    Noun("scan", "Say what is wrong with tools from their definitions alone, and call nothing", "lab.scan"),
     Noun("config", "Show, validate and describe the configuration", "config"),
 )
 

@@ -56,6 +56,11 @@ NOBODY_TO_ASK = Message(
     "Nothing was changed, because nobody can be asked here.",
     "Add --yes to do what is shown, or --dry-run to only see it.",
 )
+NOTHING_STARTED = Message(
+    Code.BAD_REQUEST,
+    "Nothing was started, and the tools of a server are known only while it runs.",
+    "Add --yes to start what is shown, or name one server as TARGET.",
+)
 TOO_MANY_SERVERS = Message(
     Code.BAD_REQUEST,
     "The clients name more than {most} servers.",

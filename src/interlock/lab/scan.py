@@ -119,7 +119,7 @@ def _joined(path: str, key: str) -> str:
 
 
 def _name(server: str, name: str) -> Iterator[Finding]:
-    evidence = {"server": server, "path": "name", "text": visible(name[:_TEXT])}
+    evidence = {"server": server, "path": "name", "text": _spelled(name)}
     looks = looks_of(name)
     if name in OWN_NAMES or looks in map(looks_of, OWN_NAMES) or looks.startswith(looks_of(OWN_PREFIX)):
         yield kinds.RESERVED_NAME.found(name, **evidence)
@@ -127,6 +127,11 @@ def _name(server: str, name: str) -> Iterator[Finding]:
         yield kinds.IMITATED_NAME.found(name, **evidence)
     elif not name.isascii():
         yield kinds.ODD_NAME.found(name, **evidence)
+
+
+def _spelled(name: str) -> str:
+    """A name with every character told that is not plain: one that looks like a plain one has to stand out."""
+    return "".join(char if char.isascii() and char.isprintable() else f"<U+{ord(char):04X}>" for char in name[:_TEXT])
 
 
 def _together(listings: Sequence[Listing]) -> Iterator[Finding]:
@@ -157,7 +162,7 @@ def _alike(names: Sequence[str], places: Mapping[str, Sequence[str]]) -> Finding
     # The plain one is what the other is taken for, so the finding is about the other.
     odd = next((each for each in names if not each.isascii()), names[-1])
     severity = Severity.MEDIUM if all(each.isascii() for each in names) else None
-    shown = [f"{places[each][0]}:{visible(each[:_TEXT])}" for each in names]
+    shown = [f"{places[each][0]}:{_spelled(each)}" for each in names]
     return kinds.LOOKALIKE_NAMES.found(odd, severity, server=places[odd][0], names=shown)
 
 

@@ -27,7 +27,7 @@ HIDDEN_TEXT = Kind(
     "hidden-text",
     _HIGH,
     "A text that models read has characters that people do not see.",
-    "Read what it says below. Do not use the server until its author has explained or removed them.",
+    "Read what is hidden there. Do not use the server until its author has explained or removed it.",
 )
 CONTROL_CHARACTERS = Kind(
     "control-characters",

@@ -23,7 +23,7 @@ def test_servers_are_started_once_and_their_tools_counted(tmp_path: Path) -> Non
 
     assert set(found) == {"up", "poor", "broken"}
     assert found["up"].tools > found["up"].held > 0
-    assert found["up"].problem == ""
+    assert (found["up"].problem, len(found["up"].definitions)) == ("", found["up"].tools)
     assert "NOWHERE" in found["poor"].problem
     assert found["broken"].problem
     assert not (tmp_path / "interlock.db").exists()

@@ -16,6 +16,7 @@ from pathlib import Path
 from interlock.cli.render import counted
 from interlock.config.load import Config
 from interlock.config.tree import Server, Settings
+from interlock.core.model import JsonObject
 
 SECONDS = 30.0
 """How long all servers together may take."""
@@ -30,6 +31,8 @@ class Foreseen:
     tools: int
     held: int
     problem: str
+    definitions: tuple[JsonObject, ...] = ()
+    """Its tools, as it lists them."""
 
 
 Progress = Callable[[int], None]
@@ -66,7 +69,8 @@ async def _looked(config: Config, folder: Path, environ: Mapping[str, str], tell
                 counts = tool_counts(tools, parts.pipeline.policy, parts.workspaces.default, parts.clock.now())
                 held = counts.total - counts.by_verdict.get("allow", 0)
                 slow = "it did not start in time" if state.health is not Health.READY else ""
-                found[state.id] = Foreseen(counts.total, held, state.problem or slow)
+                definitions = tuple(each.descriptor for each in tools)
+                found[state.id] = Foreseen(counts.total, held, state.problem or slow, definitions)
             return found
 
 

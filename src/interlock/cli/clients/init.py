@@ -97,7 +97,7 @@ def _init(values: Values) -> Exit:
 def _look(values: Values) -> _Seen:
     around, place = surroundings(), _place(values)
     config = client.read_settings(place)
-    files, problems = _client_files(around, project=values.project)
+    files, problems = client_files(around, project=values.project)
     found = [each for file in files for each in file.servers()]
     known = client.servers_of(values, config)
     gathered = gather(found, config.settings, known, os.environ)
@@ -111,7 +111,8 @@ def _place(values: Values) -> Path:
     return place
 
 
-def _client_files(around: Surroundings, *, project: bool) -> tuple[list[ClientFile], list[str]]:
+def client_files(around: Surroundings, *, project: bool) -> tuple[list[ClientFile], list[str]]:
+    """The files of the clients that are here, and what is wrong with those that cannot be read."""
     files: list[ClientFile] = []
     problems: list[str] = []
     for each in CLIENTS.values():

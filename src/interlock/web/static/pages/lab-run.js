@@ -50,13 +50,13 @@ function Findings({ findings }) {
   const left = sorted.length - MOST_FINDINGS;
   return html`<${Card} title="Findings" actions=${html`<${Severities} counts=${counts} />`}>
     ${!sorted.length && html`<p class="dull">There are none.</p>`}
-    <ul class="plain findings">${sorted.slice(0, MOST_FINDINGS).map((each, at) => html`<${Finding} key=${at} finding=${each} />`)}</ul>
+    <ul class="plain lab-findings">${sorted.slice(0, MOST_FINDINGS).map((each, at) => html`<${Finding} key=${at} finding=${each} />`)}</ul>
     ${left > 0 && html`<p class="dull">${left} more are in the report of the run.</p>`}
   <//>`;
 }
 
 function Finding({ finding }) {
-  return html`<li class="finding">
+  return html`<li class="lab-finding">
     <h3><${Severity} severity=${finding.severity} /> <code><${Said} text=${finding.code} most=${60} /></code>${finding.tool !== null && html` <span class="dull">of</span> <${Said} text=${finding.tool} most=${80} />`}</h3>
     <p><${Long} text=${finding.text} /></p>
     ${Object.keys(finding.evidence).length > 0 && html`<${Whole} value=${finding.evidence} />`}
