@@ -4,6 +4,7 @@ import json
 from typing import Any
 from urllib.parse import unquote
 
+import jsonschema_rs
 import pytest
 from msgspec.structs import replace
 
@@ -74,10 +75,74 @@ def test_a_finding_keeps_its_fingerprint_until_something_else_is_seen() -> None:
     assert known == again != new
 
 
+def test_a_text_does_not_become_a_link() -> None:
+    finding = Finding("x", Severity.LOW, "It said [approve](https://evil.example) [1].")
+    log = json.loads(sarif_of(replace(a_run(), findings=[finding])))
+
+    assert log["runs"][0]["results"][0]["message"]["text"] == r"It said \[approve](https://evil.example) [1]."
+
+
 def test_a_run_that_was_broken_off_says_so() -> None:
     log = json.loads(sarif_of(replace(a_run(), ended="interrupted")))
 
     assert log["runs"][0]["invocations"] == [{"executionSuccessful": False}]
+
+
+def closed(required: str, **properties: Any) -> dict[str, Any]:
+    """An object of SARIF with the members that we use, of which nearly every kind forbids others."""
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": required.split(),
+        "additionalProperties": False,
+    }
+
+
+TEXT = {"type": "string"}
+BAG = {"type": "object", "properties": {"tags": {"type": "array", "items": TEXT, "uniqueItems": True}}}
+LEVEL = {"enum": ["none", "note", "warning", "error"]}
+MESSAGE = closed("text", text=TEXT)
+RULE = closed(
+    "id",
+    id=TEXT,
+    shortDescription=MESSAGE,
+    help=MESSAGE,
+    defaultConfiguration=closed("", level=LEVEL),
+    properties=BAG,
+)
+PLACE = closed(
+    "",
+    artifactLocation=closed("", uri={"type": "string", "format": "uri-reference"}),
+    region=closed("", startLine={"type": "integer", "minimum": 1}),
+)
+LOGICAL = closed("", name=TEXT, fullyQualifiedName=TEXT, kind=TEXT)
+RESULT = closed(
+    "message",
+    ruleId=TEXT,
+    ruleIndex={"type": "integer", "minimum": 0},
+    level=LEVEL,
+    message=MESSAGE,
+    locations={"type": "array", "items": closed("", physicalLocation=PLACE, logicalLocations={"items": LOGICAL})},
+    partialFingerprints={"type": "object", "additionalProperties": TEXT},
+    properties=BAG,
+)
+RUN = closed(
+    "tool",
+    tool=closed(
+        "driver", driver=closed("name", name=TEXT, semanticVersion=TEXT, rules={"items": RULE, "uniqueItems": True})
+    ),
+    automationDetails=closed("", id=TEXT),
+    invocations={"items": closed("executionSuccessful", executionSuccessful={"type": "boolean"})},
+    results={"items": RESULT},
+)
+LOG = closed("version runs", **{"$schema": TEXT}, version={"const": "2.1.0"}, runs={"type": "array", "items": RUN})
+
+
+def test_nothing_is_in_the_log_that_the_format_does_not_have() -> None:
+    validator = jsonschema_rs.validator_for(LOG, validate_formats=True)
+
+    for each in (a_run(), a_run_that_says("a [b](c) \u202e{0}"), replace(a_run(), findings=[])):
+        validator.validate(json.loads(sarif_of(each)))
 
 
 @pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))

@@ -6,6 +6,7 @@ lets readers tell an old finding from a new one.
 """
 
 import json
+import re
 from typing import Any
 from urllib.parse import quote
 
@@ -17,6 +18,8 @@ from interlock.lab.run import Run
 from interlock.lab.shown import shown, shown_value
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+_LINK = re.compile(r"\[(?=[^\]]*\]\()")
+"""What begins a link in a message of SARIF; a text of a stranger is to have none."""
 _LEVELS = {Severity.HIGH: "error", Severity.MEDIUM: "warning", Severity.LOW: "note", Severity.INFO: "note"}
 _SECURITY = {Severity.HIGH: "8.0", Severity.MEDIUM: "5.0", Severity.LOW: "2.0", Severity.INFO: "0.0"}
 """How grave it is as the number from 0 to 10 by which readers of security findings sort."""
@@ -32,7 +35,6 @@ def sarif_of(run: Run) -> str:
     driver = {
         "name": "Interlock",
         "semanticVersion": __version__,
-        "informationUri": "https://modelcontextprotocol.io",
         "rules": [_rule(each) for each in firsts.values()],
     }
     told: dict[str, Any] = {
@@ -64,7 +66,7 @@ def _result(finding: Finding, rule: int, run: Run) -> dict[str, Any]:
         "ruleId": shown(finding.code),
         "ruleIndex": rule,
         "level": _LEVELS[finding.severity],
-        "message": {"text": shown(finding.text)},
+        "message": {"text": _LINK.sub(r"\\[", shown(finding.text))},
         "locations": [_location(place, finding.tool)],
         "partialFingerprints": {"interlockFinding/v1": fingerprint(finding, place)},
         "properties": {
