@@ -12,6 +12,7 @@ from interlock.cli.command import Options, Values, Verb, add_json
 from interlock.cli.gateway import folder_of
 from interlock.cli.inputs import bad
 from interlock.cli.lab.listings import Found, from_clients, from_gateway, from_targets, only_saved
+from interlock.cli.lab.reports import HTML
 from interlock.cli.render import counted, note, visible, write
 from interlock.clock import SystemClock
 from interlock.core.times import iso
@@ -119,7 +120,7 @@ def _hand_out(values: Values, run: Run) -> None:
     if not only_saved(values.target):
         folder = RunFolder.make(folder_of(values).path, run.id)
         folder.keep(run)
-        folder.write("report.html", html_of(run).encode())
+        folder.write(HTML, html_of(run).encode())
     if values.sarif == _STDOUT:
         write(sarif_of(run))
         return
