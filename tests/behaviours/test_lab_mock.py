@@ -89,7 +89,7 @@ def over_http(*words: str) -> Generator[str]:
         finally:
             process.send_signal(signal.SIGINT)
             out, _ = process.communicate(timeout=SECONDS)
-            assert out == ""
+            assert (process.returncode, out) == (0, "")
 
 
 def texts(transcript: Transcript) -> list[Any]:

@@ -34,7 +34,11 @@ def _port(text: str) -> int:
 def play(script: Script, port: int | None) -> None:
     """Be the server of a script until its client leaves, or until a signal comes."""
     answerer = Answerer(script)
-    asyncio.run(_over_stdio(answerer) if port is None else _over_http(answerer, port))
+    if port is None:
+        asyncio.run(_over_stdio(answerer))
+        return
+    with contextlib.suppress(KeyboardInterrupt):  # the way to end it
+        asyncio.run(_over_http(answerer, port))
 
 
 async def _over_stdio(answerer: Answerer) -> None:
@@ -56,5 +60,5 @@ async def _over_stdio(answerer: Answerer) -> None:
 async def _over_http(answerer: Answerer, port: int) -> None:
     with contextlib.closing(bind("127.0.0.1", port, option="--http")) as listener:
         listener.listen()  # before the address is told, so that whoever comes at once waits and is not refused
-        note(f"Listening on http://127.0.0.1:{listener.getsockname()[1]}/mcp")
+        note(f"Listening on http://127.0.0.1:{listener.getsockname()[1]}/mcp — Ctrl-C stops.")
         await serve_http(answerer, listener)
