@@ -335,6 +335,7 @@ def watch(event, arguments):
         sys.stderr.write(f"REACHED {event}\\n")
 
 sys.addaudithook(watch)
+from interlock.cli.main import main
 code = main(sys.argv[1:])
 print("LOADED", sorted(name for name in sys.modules if name.startswith("interlock.")), file=sys.stderr)
 sys.exit(code)
