@@ -49,6 +49,7 @@ def test_a_target_that_is_nothing_is_refused(text: str) -> None:
         (["https://mcp.example.com:8443/x"], "mcp-example-com"),
         (["python3 -m some.module"], "some-module"),
         (["/usr/bin/node /"], "server"),
+        (["interlock mock --tools-from records.yaml"], "mock"),
     ],
 )
 def test_a_server_that_has_no_id_gets_one_that_the_configuration_would_take(words: list[str], name: str) -> None:

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from interlock.config.load import Config
 
 _PACKAGE_RUNNERS = ("npx", "uvx", "uv", "run", "tool", "bunx", "pnpm", "dlx", "pipx", "docker", "podman")
-_RUNNERS = frozenset((*_PACKAGE_RUNNERS, "node", "deno", "python", "python3", "env", "exec"))
+_RUNNERS = frozenset((*_PACKAGE_RUNNERS, "node", "deno", "python", "python3", "env", "exec", "interlock", "il"))
 """Words that say how a program is started and not which."""
 _ANY_PROGRAM = frozenset(("index", "main", "__main__", "cli", "dist", "build", "src", "lib", "bin", "out"))
 """Names that any program may have; the folder that it is in says more."""
