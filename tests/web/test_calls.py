@@ -175,7 +175,7 @@ async def test_rules_hold_for_the_operator_too(live: Office) -> None:
 
 @pytest.mark.parametrize("unchecked", [False, True])
 async def test_a_rule_and_a_freeze_stop_the_lab(live: Office, unchecked: bool) -> None:
-    body = {"entry": "lab", "unchecked": unchecked}
+    body: dict[str, Any] = {"entry": "lab", "unchecked": unchecked}
     assert (await call(live, "read_note", **body)).status_code == 200
     await live.ask("POST", "/freeze", json={})
     frozen = await call(live, "read_note", **body)

@@ -171,7 +171,7 @@ class Probe:
             raise stopped[0]
 
     async def _attempt(self, tool: LabTool, attempt: Attempt) -> None:
-        self.on_progress(tool.name, len(self.calls), self._total)
+        self.on_progress(tool.name, sum(map(len, self._tried.values())), self._total)
         unchecked = attempt.kind == "invalid"
         observed = await self._worker.call(tool.name, attempt.example.arguments, unchecked=unchecked)
         self._keep(observed, attempt.kind)

@@ -12,7 +12,6 @@ import contextlib
 import re
 import shlex
 import shutil
-import sys
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
@@ -26,7 +25,6 @@ from interlock.cli.gateway import Api, Vanished, credential_of, folder_of, own_g
 from interlock.cli.inputs import bad, load_config
 from interlock.cli.lab.bench import RestBench, frozen
 from interlock.cli.lab.options import knobs_of
-from interlock.cli.render import note
 from interlock.clock import SystemClock
 from interlock.core.model import Json
 from interlock.core.redact import redact_text
@@ -172,8 +170,6 @@ async def _own(
         stopped = await frozen(Api(reach, credential_of(folder)))
     if stopped is not None:
         raise InterlockError(stopped)
-    if sys.stderr.isatty():
-        note(f"Starting {target.shown}…")
     own = DataFolder(run.path)
     hold = stack.enter_context(own.hold())
     reach = await stack.enter_async_context(own_gateway(_alone(config, target, knobs), hold, servers=True))
