@@ -1,6 +1,6 @@
 """The exceptions for what stops the work itself: bad configuration, an empty budget, a verb that cannot go on."""
 
-from interlock.errors.reason import Reason
+from interlock.errors.reason import Message, Reason
 from interlock.errors.requests import BUDGET_EXHAUSTED, CONFIG_INVALID
 
 
@@ -25,8 +25,9 @@ class BudgetExhausted(InterlockError):
 
 
 class ConfigError(InterlockError):
-    """The configuration cannot be used. Each problem says where it stands and what to do."""
+    """A file of the user's, mostly the configuration, cannot be used. Each problem says where it stands and what to
+    do."""
 
-    def __init__(self, problems: tuple[str, ...]) -> None:
-        super().__init__(CONFIG_INVALID(problems="\n".join(problems)))
+    def __init__(self, problems: tuple[str, ...], message: Message = CONFIG_INVALID) -> None:
+        super().__init__(message(problems="\n".join(problems)))
         self.problems = problems

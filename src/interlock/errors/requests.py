@@ -13,6 +13,11 @@ CONFIG_INVALID = Message(
     "{problems}",
     "Mend the configuration; `interlock config validate` checks it again. Nothing was started.",
 )
+SUITE_INVALID = Message(
+    Code.BAD_REQUEST,
+    "{problems}",
+    "Mend the suite; `interlock test --schema` prints what it may hold. Nothing was called.",
+)
 UNAUTHENTICATED = Message(
     Code.UNAUTHENTICATED,
     "{problem}",
