@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from interlock.config.source import parse
 from interlock.core.safety import LabPolicy
@@ -81,12 +82,20 @@ def test_a_time_is_left_out_although_it_did_not_change() -> None:
     assert holds(case, said("It is 2027-01-01T00:00:00Z."))
 
 
+def test_the_name_of_a_day_is_left_out_although_it_did_not_change() -> None:
+    case, _ = case_from(answered("get_it", *[said("a", structuredContent={"day": "Monday"})] * 3))
+
+    assert holds(case, said("a", structuredContent={"day": "Tuesday"}))
+    assert not holds(case, said("a", structuredContent={"day": 2}))
+
+
 def test_one_observation_says_nothing_about_words() -> None:
     case, text = case_from(answered("set_it", said("made number 1")))
 
-    assert "  # 1 observation.\n" in text
+    assert "  # 1 observation.\n  # That says too little" in text
     assert case.serial
     assert holds(case, said("made number 2"))
+    assert holds(case, said("it is there already", isError=True))
 
 
 def test_an_error_is_expected_where_there_was_always_one() -> None:
@@ -103,6 +112,15 @@ def test_an_error_of_the_protocol_is_expected_where_there_was_always_one() -> No
 
     assert verify(error, case.expect[0]) is None
     assert not holds(case, said("a"))
+
+
+def test_a_number_that_varied_may_vary_further_and_a_list_may_be_longer() -> None:
+    first, again = (said("a", structuredContent={"n": n, "all": [1]}) for n in (5, 6))
+    case, _ = case_from(answered("get_it", again, first))
+
+    assert holds(case, said("a", structuredContent={"n": 16, "all": []}))
+    assert not holds(case, said("a", structuredContent={"n": 17, "all": [1]}))
+    assert not holds(case, said("a", structuredContent={"n": -1, "all": [1]}))
 
 
 def test_a_secret_does_not_get_into_the_suite() -> None:
@@ -130,8 +148,18 @@ def test_a_tool_without_an_answer_has_no_test_and_the_reason_instead(problem: Re
     assert len(suite_from(text).tests) == 1
 
 
-def test_answers_of_two_kinds_make_no_test() -> None:
-    assert not is_usable(answered("get_it", said("a"), said("a", isError=True)))
+def test_of_a_tool_that_succeeded_and_failed_in_turn_nothing_is_said_about_that() -> None:
+    case, text = case_from(answered("get_it", said("a"), said("b", isError=True)))
+
+    assert "succeeded and failed in turn" in text
+    assert holds(case, said("c"))
+    assert holds(case, said("c", isError=True))
+
+
+def test_what_was_not_observed_to_the_end_says_so() -> None:
+    draft = replace(answered("get_it", said("a")), problem=Reason("It hangs.", None, "Wait."))
+
+    assert "  # It was not observed to the end: It hangs.\n" in case_from(draft)[1]
 
 
 def test_no_text_of_a_stranger_becomes_anything_else() -> None:

@@ -59,11 +59,18 @@ def test_the_first_line_of_a_test_that_destroys_is_the_word_to_review_it_and_it_
     drop = planned("drop_it")
     block = code_of(Draft(drop, {}, problem=drop.reason)).split("\n\n\n")[-1].splitlines()
 
-    assert block[0].startswith("# review before first run: The lab does not call 'drop_it'")
-    assert block[1:3] == [
+    assert block[:4] == [
+        "# review before first run: drop_it is Destructive.",
+        "# Then take the skip away, and set EXECUTE_DESTRUCTIVE in conftest.py.",
         "@pytest.mark.serial",
-        '@pytest.mark.skip(reason="review before first run; then take this line away")',
+        '@pytest.mark.skip(reason="review before first run")',
     ]
+
+
+def test_what_changes_something_comes_after_what_only_reads() -> None:
+    code = code_of(Draft(planned("set_it"), {}), seen("get_it", ANSWER, ANSWER))
+
+    assert code.index("def test_get_it") < code.index("def test_set_it")
 
 
 def test_with_the_word_that_allows_it_the_test_that_destroys_runs_once() -> None:
@@ -76,16 +83,15 @@ def test_with_the_word_that_allows_it_the_test_that_destroys_runs_once() -> None
     assert "EXECUTE_DESTRUCTIVE = True" in files["conftest.py"]
 
 
-def test_a_tool_that_did_not_take_the_arguments_is_expected_to_do_so_again() -> None:
-    error = {**ANSWER, "isError": True}
-
-    assert "    assert first.is_error\n" in code_of(seen("get_it", error, error))
+ERROR = {**ANSWER, "isError": True}
 
 
-def test_answers_of_two_kinds_leave_nothing_to_hold_them_against() -> None:
-    files = suite_of([seen("get_it", ANSWER, {**ANSWER, "isError": True})], OPENING)
+@pytest.mark.parametrize("results", [(ERROR, ERROR), (ANSWER, ERROR)])
+def test_errors_leave_nothing_to_hold_answers_against_but_that_there_are_some(results: tuple[Any, ...]) -> None:
+    files = suite_of([seen("get_it", *results)], OPENING)
 
     assert "check_snapshot" not in files["test_up.py"]
+    assert "    assert again.is_answer\n" in files["test_up.py"]
     assert "snapshots/get_it.json" not in files
 
 

@@ -56,6 +56,9 @@ NOUNS = (
     Noun("replay", "Serve what was recorded, and reach no real server", "lab.replay"),
     Noun("token", "Make, list and revoke credentials", "token"),
     Noun("scan", "Say what is wrong with tools from their definitions alone, and call nothing", "lab.scan"),
+    Noun("test", "Run suites of tests against servers", "lab.test"),
+    Noun("scaffold", "Write a pytest suite for the tools of a server", "lab.scaffold"),
+    Noun("propose", "Propose a suite from what a server answers", "lab.propose"),
     Noun("config", "Show, validate and describe the configuration", "config"),
 )
 

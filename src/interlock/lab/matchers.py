@@ -115,12 +115,20 @@ def text_of(result: Mapping[str, Any]) -> str:
     return "\n".join(each for each in found if isinstance(each, str))
 
 
+def said_by_tool(result: Mapping[str, Any]) -> dict[str, Any]:
+    """A result without what the protocol puts into it, which differs from one version of it to the next."""
+    return {key: value for key, value in result.items() if key not in _OF_THE_PROTOCOL}
+
+
+_OF_THE_PROTOCOL = frozenset({"_meta", "resultType"})
+
+
 def _structured(result: Mapping[str, Any]) -> tuple[Json] | None:
     return (result["structuredContent"],) if "structuredContent" in result else None
 
 
 _LOOKS: Mapping[str, Callable[[Mapping[str, Any]], "tuple[Json] | None"]] = {
-    "result": lambda result: (dict(result),),
+    "result": lambda result: (said_by_tool(result),),
     "text": lambda result: (text_of(result),),
     "structured": _structured,
     "isError": lambda result: (result.get("isError") is True,),

@@ -9,6 +9,8 @@ something else.
 """
 
 import json
+import re
+from calendar import day_name, month_name
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, cast
 
@@ -23,7 +25,12 @@ from interlock.lab.suite import Place
 
 LONGEST_TEXT = 200
 """A text that is longer is described by its form and not by its words."""
+ROOM = 10
+"""How many times the range that was seen a number may be off."""
 _WHOLE = 2**63
+_CALENDAR = (*day_name, *month_name[1:])
+_WORDS = re.compile(r"[^\s\"',;()\[\]{}<>=]+")
+_DATES = frozenset({"date", "date-time", "time"})
 
 
 def proposal(drafts: Sequence[Draft], server: str, place: Place, made: str) -> str:
@@ -42,7 +49,7 @@ def proposal(drafts: Sequence[Draft], server: str, place: Place, made: str) -> s
 
 def is_usable(draft: Draft) -> bool:
     """Whether enough was seen for a test."""
-    return bool(draft.seen) and draft.arguments is not None and draft.is_error is not None
+    return bool(draft.seen) and draft.arguments is not None
 
 
 def _members(place: Place) -> dict[str, Any]:
@@ -71,15 +78,17 @@ def _test(draft: Draft) -> Iterator[str]:
 
 
 def _why(draft: Draft) -> str:
-    if draft.problem is not None:
-        return f"{draft.problem.text} {draft.problem.fix}".rstrip()
-    return "It answered with a result and with an error in turn." if draft.seen else "It was not called."
+    return "It was not called." if draft.problem is None else f"{draft.problem.text} {draft.problem.fix}".rstrip()
 
 
 def _expected(draft: Draft) -> Iterator[dict[str, Any]]:
     results = results_of(draft)
     if not results:
         yield {"target": "error", "matcher": "schema", "value": {"type": "object"}}
+        return
+    if len(results) == 1 or draft.is_error is None:
+        # What was done once may be refused the second time, and rightly so: it is done already.
+        yield {"target": "isError", "matcher": "schema", "value": {"type": "boolean"}}
         return
     yield {"target": "isError", "matcher": "exact", "value": draft.is_error}
     text = _constant_text(results)
@@ -88,8 +97,28 @@ def _expected(draft: Draft) -> Iterator[dict[str, Any]]:
     yield {"target": "/content", "matcher": "schema", "value": _contents(results)}
     structured = _structured(results)
     if structured:
-        described = observe(structured).schema(strict=not _is_secret(structured))
-        yield {"target": "structured", "matcher": "schema", "value": described}
+        yield {"target": "structured", "matcher": "schema", "value": _described(structured)}
+
+
+def _described(values: list[Json]) -> dict[str, Any]:
+    return settled(observe(values).schema(strict=not _is_secret(values)))
+
+
+def settled(schema: dict[str, Any]) -> dict[str, Any]:
+    """What a few observations allow to say: a list is as long as there is something to list, a number that varied will
+    vary further than it did, and a day has another name tomorrow."""
+    if schema.get("const") in _CALENDAR:
+        return {"type": "string"}
+    made = {key: value for key, value in schema.items() if key not in ("minItems", "maxItems")}
+    if "minimum" in made and "maximum" in made:
+        low, high = made["minimum"], made["maximum"]
+        room = (high - low) * ROOM
+        made |= {"minimum": max(low - room, 0) if low >= 0 else low - room, "maximum": high + room}
+    if "properties" in made:
+        made["properties"] = {key: settled(each) for key, each in made["properties"].items()}
+    if "items" in made:
+        made["items"] = settled(made["items"])
+    return made
 
 
 def _structured(results: Sequence[Mapping[str, Any]]) -> list[Json]:
@@ -115,16 +144,29 @@ def _is_secret(value: object) -> bool:
 def _constant_text(results: Sequence[Mapping[str, Any]]) -> str | None:
     """The text of all answers, if it is one that will be the same next time as far as can be told."""
     texts = {text_of(each) for each in results}
-    seen = observe(cast("list[Json]", sorted(texts)))
     text = texts.pop()
-    usable = not texts and len(results) > 1 and not seen.volatile and len(text) <= LONGEST_TEXT
-    return text if usable and not _is_secret(text) else None
+    usable = not texts and len(results) > 1 and len(text) <= LONGEST_TEXT
+    return text if usable and not _is_secret(text) and not _has_volatile_words(text) else None
+
+
+def _has_volatile_words(text: str) -> bool:
+    """Whether a time, an id or the like stands in a text. In prose a date is most often that of today."""
+    words = (observe([word.rstrip(".:")]) for word in _WORDS.findall(text))
+    return any(each.volatile or each.format in _DATES for each in words)
 
 
 def _left_out(draft: Draft) -> Iterator[str]:
     results = results_of(draft)
+    if draft.problem is not None:
+        yield f"It was not observed to the end: {draft.problem.text}"
+    if draft.is_error is None:
+        yield "It succeeded and failed in turn, so nothing is said about that."
+        return
+    if len(results) == 1:
+        yield "That says too little about what has to come of it the next time; say it here."
+        return
     if results and _constant_text(results) is None and any(map(text_of, results)):
-        yield "The text is left out: it is long, it changes, or one observation says too little about it."
+        yield "The text is left out: it is long, or it changes."
     structured = _structured(results)
     if not structured:
         return

@@ -13,7 +13,7 @@ import re
 import shlex
 import shutil
 from collections.abc import AsyncGenerator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -64,6 +64,8 @@ class Wanted:
     server: str | None = None
     url: str | None = None
     argv: tuple[str, ...] = ()
+    more: Mapping[str, Json] = field(default_factory=dict[str, Json])
+    """What else the configuration would say of a server that is not in it: `env`, `cwd` or `headers`."""
 
     @property
     def shown(self) -> str:
@@ -112,9 +114,10 @@ def _as_id(name: str) -> str:
 
 
 @contextlib.asynccontextmanager
-async def at_target(values: Values) -> AsyncGenerator[Site]:
-    """The server of `values.target` on the bench, until the block ends. Raises InterlockError if it does not run."""
-    target, config = wanted(values.target), load_config(values)
+async def at_target(values: Values, given: Wanted | None = None) -> AsyncGenerator[Site]:
+    """The server of `values.target`, or the `given` one, on the bench until the block ends. Raises InterlockError if it
+    does not run."""
+    target, config = given or wanted(values.target), load_config(values)
     knobs = knobs_of(values, config.settings.lab)
     run = RunFolder.make(folder_of(values).path, new_id(SystemClock().now()))
     outcome: Site | InterlockError | None = None
@@ -202,7 +205,7 @@ def _alone(config: "Config", target: Wanted, knobs: Knobs) -> "Config":
     if target.argv:
         definition = {"command": target.argv[0], "args": list[Json](target.argv[1:])}
     # Checked by itself: the rules of the user may name servers that are not there now.
-    server = checked(Settings(), target.id, definition)
+    server = checked(Settings(), target.id, {**definition, **target.more})
     timed = server.model_copy(update={"call_timeout": timedelta(seconds=knobs.timeout)})
     # Without the file, which would bring the other servers back when it changes; nobody waits there to be told.
     settings = config.settings.model_copy(update={"servers": {target.id: timed}, "notices": Notices()})
