@@ -17,6 +17,7 @@ from interlock.cli.command import Verb, parser_for
 from interlock.cli.main import NOUNS, SUMMARY
 from interlock.config.tree import json_schema
 from interlock.errors import ANSWERS, SHELL_FIXES, Code, Exit, Message
+from interlock.lab.suite import json_schema as suite_schema
 from interlock.web.problems import PROBLEM_JSON
 from interlock.web.routes import description
 
@@ -34,6 +35,7 @@ def pages() -> dict[str, str]:
         "rest.md": _rest(),
         "codes.md": _codes(),
         "clients.md": _clients(),
+        "suites.md": _suites(),
     }
     return {name: "\n".join([_MADE, *lines]).rstrip() + "\n" for name, lines in made.items()}
 
@@ -98,7 +100,7 @@ def _default(schema: Schema) -> str:
     if "default" not in schema:
         return "required"
     value = schema["default"]
-    if value in ({}, []):
+    if value in ({}, [], ""):
         return "none"
     return _code(value if isinstance(value, str) else json.dumps(value))
 
@@ -115,6 +117,17 @@ def _config() -> Lines:
     yield "`INTERLOCK_HOLD__ANSWER_AFTER=30s`."
     yield ""
     yield from _section("", schema, schema["$defs"])
+
+
+def _suites() -> Lines:
+    known = suite_schema()["$defs"]
+    yield "# Suites"
+    yield ""
+    yield "Every key of a suite for `interlock test`, a file in YAML. `interlock test --schema` prints the same"
+    yield "as JSON Schema, for editors. A test makes one call; unless it looks at `isError` or `error`, the call has to"
+    yield "succeed."
+    yield ""
+    yield from _section("", known["Suite"], known)
 
 
 def _section(path: str, schema: Schema, known: Mapping[str, Schema]) -> Lines:

@@ -1,5 +1,6 @@
 """Where an expectation looks, and what it takes for a match."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from interlock.lab.matchers import (
     compile_check,
     follow,
     look,
+    schema_check,
     snapshot_of,
     verify,
 )
@@ -126,6 +128,13 @@ def test_what_was_seen_instead_is_told(target: str, matcher: str, value: Any, se
 def test_an_expectation_that_cannot_be_used_says_so_before_anything_is_called(matcher: str, value: Any) -> None:
     with pytest.raises(BadExpectation):
         compile_check(Expectation("text", Matcher(matcher), value))
+
+
+def test_a_schema_that_lies_elsewhere_is_not_fetched(tmp_path: Path) -> None:
+    elsewhere = tmp_path / "schema.json"
+    elsewhere.write_text("{}", encoding="utf-8")
+    with pytest.raises(BadExpectation):
+        schema_check({"$ref": elsewhere.as_uri()})
 
 
 def test_a_pattern_that_would_take_for_ever_elsewhere_is_done_at_once() -> None:

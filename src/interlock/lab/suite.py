@@ -55,8 +55,10 @@ class Case(Struct, frozen=True, forbid_unknown_fields=True):
 class Suite(Struct, frozen=True, forbid_unknown_fields=True):
     """A file of tests."""
 
-    tests: Annotated[list[Case], Meta(min_length=1, max_length=MAX_TESTS)]
-    servers: dict[str, Place] = field(default_factory=dict[str, Place])
+    tests: Annotated[list[Case], Meta(min_length=1, max_length=MAX_TESTS, description="The tests, in their order")]
+    servers: Annotated[dict[str, Place], Meta(description="The servers that they are for, by names of your choice")] = (
+        field(default_factory=dict[str, Place])
+    )
 
     def server_of(self, case: Case) -> str:
         """The name of the server that a test is for; empty where the suite names none."""
@@ -71,9 +73,16 @@ class BadSuite(Exception):
         self.problems = tuple(problems)
 
 
+_EMPTY: dict[str, list[Any] | dict[str, Any]] = {"array": [], "object": {}}
+
+
 def json_schema() -> dict[str, Any]:
     """The format as JSON Schema, for editors and for people."""
     made = msgspec.json.schema(Suite)
+    for part in made["$defs"].values():
+        for key, each in part.get("properties", {}).items():
+            if key not in part["required"] and each.get("type") in _EMPTY:
+                each.setdefault("default", _EMPTY[each["type"]])
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Interlock test suite",

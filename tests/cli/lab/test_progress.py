@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from interlock.cli.lab.progress import bar
+from interlock.cli.lab.progress import bar, steps
 
 
 class Terminal(io.StringIO):
@@ -29,3 +29,13 @@ def test_a_terminal_shows_what_is_done_and_how_far_it_is_with_hidden_characters_
         told("get\u202eit[red]", 3, 12)
     assert "get<U+202E>it[red]" in terminal.getvalue()
     assert "3/12" in terminal.getvalue()
+
+
+def test_steps_are_counted_for_whoever_only_says_what_each_was_about(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    monkeypatch.setenv("TERM", "xterm")
+    with steps(2) as told:
+        told("one")
+        told("two")
+    assert "2/2" in terminal.getvalue()

@@ -60,3 +60,19 @@ def test_where_nothing_answers_nothing_is_proposed(beside: Beside, il: Interlock
     assert done.exit == Exit.USAGE
     assert "no tool gave an answer" in done.err
     assert not Path("made.yaml").exists()
+
+
+def test_the_plan_is_shown_and_nothing_is_called(beside: Beside, il: Interlock) -> None:
+    before = beside.sent()
+    done = il("propose", "up", "--plan", "--json")
+    decisions = {each["tool"]: each["decision"] for each in done.json["items"]}
+
+    assert (decisions["write_note"], decisions["delete_note"]) == ("ExecuteOnce", "Refuse")
+    assert beside.sent() == before
+
+
+def test_as_json_it_has_the_suite_in_it(beside: Beside, il: Interlock) -> None:
+    told = il("propose", "up", "--max-calls", "1", "--json").json
+
+    assert (told["file"], told["tests"]) == (None, 1)
+    assert told["suite"].startswith("# Proposed")

@@ -76,3 +76,21 @@ def test_the_configuration_that_was_given_is_found_from_anywhere(beside: Beside,
 def test_without_a_server_nothing_is_written(beside: Beside, il: Interlock, words: list[str], code: Exit) -> None:
     assert il("scaffold", *words, "-o", "made").exit == code
     assert not Path("made").exists()
+
+
+def test_the_plan_is_shown_and_nothing_is_called_or_written(beside: Beside, il: Interlock) -> None:
+    before = beside.sent()
+    done = il("scaffold", "up", "--plan", "--json")
+    decisions = {each["tool"]: each["decision"] for each in done.json["items"]}
+
+    assert (decisions["echo"], decisions["write_note"]) == ("Execute", "ExecuteOnce")
+    assert decisions["delete_note"] == "GenerateOnly"
+    assert beside.sent() == before
+    assert list(Path().iterdir()) == []
+
+
+def test_without_a_place_for_it_nothing_is_called(beside: Beside, il: Interlock) -> None:
+    before = beside.sent()
+
+    assert il("scaffold", "up").exit == Exit.USAGE
+    assert beside.sent() == before

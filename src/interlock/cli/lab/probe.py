@@ -43,7 +43,7 @@ async def _probe(values: Values) -> Exit:
     async with at_target(values) as site:
         planned = plan(await site.bench.tools(), site.knobs.policy, live=True)
         if values.plan:
-            return _print_plan(planned, as_json=values.json)
+            return print_plan(planned, as_json=values.json)
         return await _live(site, planned, values)
 
 
@@ -91,7 +91,8 @@ def _go_on() -> None:
         pass
 
 
-def _print_plan(planned: tuple[Planned, ...], *, as_json: bool) -> Exit:
+def print_plan(planned: tuple[Planned, ...], *, as_json: bool) -> Exit:
+    """Show what would be done with each tool."""
     lines = [shown(each) for each in planned]
     if as_json:
         print_json({"items": [msgspec.to_builtins(each) for each in lines], "total": len(lines)})

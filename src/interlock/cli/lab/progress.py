@@ -1,6 +1,7 @@
 """Progress of long work: a bar on stderr where somebody sits at a terminal, nothing anywhere else."""
 
 import contextlib
+import itertools
 import sys
 from collections.abc import Callable, Generator
 
@@ -24,3 +25,11 @@ def bar() -> Generator[Callable[[str, int, int], None]]:
             progress.update(task, description=visible(what), completed=done, total=max(done, total))
 
         yield told
+
+
+@contextlib.contextmanager
+def steps(total: int) -> Generator[Callable[[str], None]]:
+    """The same for work that is known beforehand to have so many steps; it is told what each was about."""
+    done = itertools.count(1)
+    with bar() as told:
+        yield lambda what: told(what, next(done), total)

@@ -8,10 +8,10 @@ import argparse
 import asyncio
 from pathlib import Path
 
-from interlock.cli.command import Options, Values, Verb
+from interlock.cli.command import Options, Values, Verb, add_json
 from interlock.cli.inputs import bad
 from interlock.cli.lab.options import add_knobs, add_target
-from interlock.cli.render import counted, note, visible, write
+from interlock.cli.render import counted, note, print_json, write
 from interlock.errors import Exit
 
 MOST = 20
@@ -23,6 +23,8 @@ def _options(parser: Options) -> None:
     parser.add_argument("-o", "--output", metavar="FILE", help="the file to write; otherwise it is printed")
     parser.add_argument("--force", action="store_true", help="write over what is there")
     parser.add_argument("--times", type=_times, default=3, metavar="N", help="observations of each tool that reads (3)")
+    parser.add_argument("--plan", action="store_true", help="show what would be called, and call nothing")
+    add_json(parser)
     add_knobs(parser)
 
 
@@ -35,24 +37,30 @@ def _times(text: str) -> int:
 def _run(values: Values) -> Exit:
     from interlock.cli.lab import made
     from interlock.cli.lab.target import wanted
+    from interlock.cli.lab.working import show_plan
 
+    if values.plan:
+        return asyncio.run(show_plan(values, live=True))
     made.check_shareable(wanted(values.target))
     if values.output is not None:
         made.free(Path(values.output), force=values.force)
     text, count = asyncio.run(_proposed(values))
     if not count:
         raise bad("no tool gave an answer to propose a test from", "`interlock probe --plan` shows what may be called.")
-    if values.output is None:
-        write(text)
-    else:
+    if values.output is not None:
         made.write(Path(values.output), text)
-        name = visible(values.output)
-        note(f"Wrote {counted(count, 'test')} to {name}. Review it, then run it with: interlock test {name}")
+        note(
+            f"Wrote {counted(count, 'test')} to {values.output}. Review it, then run it: interlock test {values.output}"
+        )
+    if values.json:
+        print_json({"file": values.output, "tests": count, "suite": text})
+    elif values.output is None:
+        write(text)
     return Exit.OK
 
 
 async def _proposed(values: Values) -> tuple[str, int]:
-    from interlock.cli.lab.bar import bar
+    from interlock.cli.lab.progress import steps
     from interlock.cli.lab.target import at_target, wanted
     from interlock.cli.lab.working import LabWorker, kept, place_of, today
     from interlock.lab.drafts import drafts, rounds
@@ -64,7 +72,7 @@ async def _proposed(values: Values) -> tuple[str, int]:
         worker = LabWorker(site, planned)
         with (
             kept(worker, "propose"),
-            bar("Observing tools", len(rounds(planned, times=values.times, once=True))) as told,
+            steps(len(rounds(planned, times=values.times, once=True))) as told,
         ):
             seen = await drafts(worker, times=values.times, once=True, seed=site.knobs.seed, told=told)
     text = proposal(seen, site.bench.server, place_of(wanted(values.target)), today())

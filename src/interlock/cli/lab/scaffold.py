@@ -9,8 +9,9 @@ import os
 from pathlib import Path
 
 from interlock.cli.command import Options, Values, Verb, add_json
+from interlock.cli.inputs import bad
 from interlock.cli.lab.options import add_knobs, add_target
-from interlock.cli.render import counted, note, print_json, visible
+from interlock.cli.render import counted, note, print_json
 from interlock.errors import Exit
 
 _TIMES = 2
@@ -18,7 +19,8 @@ _TIMES = 2
 
 def _options(parser: Options) -> None:
     add_target(parser)
-    parser.add_argument("-o", "--output", required=True, metavar="DIR", help="the folder to write the suite into")
+    parser.add_argument("-o", "--output", metavar="DIR", help="the folder to write the suite into")
+    parser.add_argument("--plan", action="store_true", help="show what would be called, and call nothing")
     parser.add_argument("--force", action="store_true", help="write over what is there")
     add_json(parser)
     add_knobs(parser)
@@ -27,11 +29,16 @@ def _options(parser: Options) -> None:
 def _run(values: Values) -> Exit:
     from interlock.cli.lab.made import check_shareable, free, write
     from interlock.cli.lab.target import wanted
+    from interlock.cli.lab.working import show_plan
 
-    folder = Path(values.output)
+    if values.plan:
+        return asyncio.run(show_plan(values, live=False))
+    if values.output is None:
+        raise bad("-o is missing", "Say where to write the suite: -o DIR.")
     if values.config is not None:
         # The suite is run from anywhere.
         values.config = os.path.abspath(values.config)
+    folder = Path(values.output)
     check_shareable(wanted(values.target))
     free(folder, force=values.force)
     files = asyncio.run(_files(values))
@@ -40,14 +47,12 @@ def _run(values: Values) -> Exit:
     if values.json:
         print_json({"folder": str(folder), "files": sorted(files)})
     else:
-        note(
-            f"Wrote {counted(len(files), 'file')} to {visible(str(folder))}. Run it with: pytest {visible(str(folder))}"
-        )
+        note(f"Wrote {counted(len(files), 'file')} to {folder}. Run it with: pytest {folder}")
     return Exit.OK
 
 
 async def _files(values: Values) -> dict[str, str]:
-    from interlock.cli.lab.bar import bar
+    from interlock.cli.lab.progress import steps
     from interlock.cli.lab.target import at_target
     from interlock.cli.lab.working import LabWorker, kept, today
     from interlock.lab.drafts import drafts, rounds
@@ -57,7 +62,7 @@ async def _files(values: Values) -> dict[str, str]:
     async with at_target(values) as site:
         planned = plan(await site.bench.tools(), site.knobs.policy, live=False)
         worker = LabWorker(site, planned)
-        with kept(worker, "scaffold"), bar("Looking at tools", len(rounds(planned, times=_TIMES, once=False))) as told:
+        with kept(worker, "scaffold"), steps(len(rounds(planned, times=_TIMES, once=False))) as told:
             made = await drafts(worker, times=_TIMES, once=False, seed=site.knobs.seed, told=told)
         opening = Opening(
             target=tuple(values.target),
@@ -76,6 +81,7 @@ VERB = Verb(
     _options,
     _run,
     (
+        "interlock scaffold files --plan",
         "interlock scaffold files -o tests/files",
         "interlock scaffold -o tests/time -- uvx mcp-server-time",
         "interlock scaffold https://mcp.example.com/mcp -o tests/remote --strict",

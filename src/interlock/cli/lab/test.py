@@ -64,11 +64,11 @@ def _check_target(values: Values, suite: "Chosen") -> None:
 
 
 async def _tried(values: Values, selected: "Sequence[Chosen]") -> "list[tuple[str, list[Tried]]]":
-    from interlock.cli.lab.bar import bar
+    from interlock.cli.lab.progress import steps
     from interlock.cli.lab.suite_run import SuiteRun
 
-    with bar("Testing", sum(len(each.cases) for each in selected)) as told:
-        run = SuiteRun(values, told)
+    with steps(sum(len(each.cases) for each in selected)) as told:
+        run = SuiteRun(values, lambda tried: told(tried.name))
         return [(each.name, await run.run(each)) for each in selected]
 
 

@@ -8,13 +8,17 @@ import contextlib
 from collections.abc import Generator, Iterable
 from typing import Any
 
-from interlock.cli.lab.target import Site, Wanted
+from interlock.cli.command import Values
+from interlock.cli.lab.probe import print_plan
+from interlock.cli.lab.reports import HTML
+from interlock.cli.lab.target import Site, Wanted, at_target
 from interlock.clock import SystemClock
 from interlock.core.budget import CallBudget
 from interlock.core.times import iso
-from interlock.errors import BudgetExhausted
+from interlock.errors import BudgetExhausted, Exit
 from interlock.lab.model import Finding, Observed
-from interlock.lab.plan import Planned
+from interlock.lab.plan import Planned, plan
+from interlock.lab.report_html import html_of
 from interlock.lab.run import NOTHING_CLEANED_UP, Called, Run, called, outcome_of, shown
 from interlock.lab.suite import Place
 from interlock.lab.worker import Worker
@@ -25,8 +29,8 @@ _LOST = ("crash", "hang")
 class LabWorker(Worker):
     """A worker at a site."""
 
-    def __init__(self, site: Site, plan: Iterable[Planned], budget: CallBudget | None = None) -> None:
-        super().__init__(site.bench, plan, site.knobs)
+    def __init__(self, site: Site, planned: Iterable[Planned], budget: CallBudget | None = None) -> None:
+        super().__init__(site.bench, planned, site.knobs)
         self.site = site
         self.calls: list[Called] = []
         self.is_spent = False
@@ -57,8 +61,9 @@ def kept(worker: LabWorker, verb: str) -> Generator[list[Finding]]:
         yield findings
         ended = "budget" if worker.is_spent else "complete"
     finally:
-        if worker.calls:
-            site = worker.site
+        site = worker.site
+        # A call that was broken off was made as well.
+        if site.bench.calls:
             run = Run(
                 id=site.run.id,
                 verb=verb,
@@ -74,6 +79,14 @@ def kept(worker: LabWorker, verb: str) -> Generator[list[Finding]]:
                 notes=[NOTHING_CLEANED_UP],
             )
             site.run.keep(run)
+            site.run.write(HTML, html_of(run).encode())
+
+
+async def show_plan(values: Values, *, live: bool) -> Exit:
+    """Show what would be called, and call nothing."""
+    async with at_target(values) as site:
+        planned = plan(await site.bench.tools(), site.knobs.policy, live=live)
+    return print_plan(planned, as_json=values.json)
 
 
 def place_of(target: Wanted) -> Place:
