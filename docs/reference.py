@@ -17,7 +17,7 @@ from interlock.cli.command import Verb, parser_for
 from interlock.cli.main import NOUNS, SUMMARY
 from interlock.config.tree import json_schema
 from interlock.errors import ANSWERS, SHELL_FIXES, Code, Exit, Message
-from interlock.lab.suite import json_schema as suite_schema
+from interlock.lab.suites.suite import json_schema as suite_schema
 from interlock.web.problems import PROBLEM_JSON
 from interlock.web.routes import description
 

@@ -23,7 +23,7 @@ TESTED_ELSEWHERE = {
     "forward/link.py": "tests/forward/test_link_stdio.py",
     "kept.py": "tests/test_record.py",
     "lab/model.py": "tests/lab/test_run.py",
-    "lab/report_style.py": "tests/lab/test_report_html.py",
+    "lab/report/style.py": "tests/lab/report/test_html.py",
     "receive/turns.py": "tests/behaviours/test_questions.py",
     "sent.py": "tests/test_pipeline.py",
     "store/approval_queries.py": "tests/store/test_approvals.py",

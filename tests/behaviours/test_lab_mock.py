@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from interlock.lab.cassette import read_cassette
+from interlock.lab.played.cassette import read_cassette
 from tests.clients import typescript
 from tests.clients.python import client_in
 from tests.clients.script import LIST, Address, Play, Step, Transcript, call
@@ -359,5 +359,5 @@ def test_a_replay_reaches_nothing_and_loads_nothing_that_could(tmp_path: Path) -
 
     assert json.loads(done.stdout)["error"]["code"] == -32004
     assert "REACHED" not in done.stderr
-    assert "interlock.lab.replay" in loaded
+    assert "interlock.lab.played.replay" in loaded
     assert [each for each in ("forward", "pipeline", "receive.reach", "app.") if f"interlock.{each}" in loaded] == []

@@ -130,7 +130,7 @@ TOOLS = (
     Planted("get_slow", _slow),
     Planted("get_oversize", lambda given: text("x" * 1_100_000)),
     Planted("get_no-arguments", steady, lacks={"inputSchema": {"type": "object", "not": {}}}),
-    Planted("get_annotations-missing", steady, lacks={"annotations": None}),
+    Planted("get_unannotated", steady, lacks={"annotations": None}),
     Planted("get_description-missing", steady, lacks={"description": None}),
     Planted("get_description-short", steady, lacks={"description": "Gets it."}),
     Planted("get_description-shared", steady, lacks={"description": f"{_WORDS}get_slow."}),

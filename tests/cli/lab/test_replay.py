@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from interlock.lab import cassette
+from interlock.lab.played import cassette
 from tests.cli.running import Interlock, run_process
 
 HEAD = '{"cassette": 1, "server": "s", "protocol": "2025-11-25"}\n'

@@ -28,7 +28,7 @@ def test_a_saved_list_is_read_and_its_findings_are_told_the_gravest_first(il: In
 
     assert done.exit == 0
     heads = [line.split()[:2] for line in done.lines if line.startswith(("HIGH", "MEDIUM"))]
-    assert heads == [["HIGH", "hidden-text"], ["MEDIUM", "missing-annotations"]]
+    assert heads == [["HIGH", "hidden-text"], ["MEDIUM", "unannotated-danger"]]
     assert "    text: Adds.<U+202E>" in done.lines
     assert "\u202e" not in done.out
 
@@ -89,7 +89,7 @@ def test_what_is_new_fails_and_what_is_gone_is_told(il: Interlock) -> None:
     il("scan", saved("tools.json", HIDDEN), "--write-baseline", "known.json")
     done = il("scan", saved("tools.json", UNSAID), "--baseline", "known.json", "--fail-on", "medium", "--json")
 
-    assert (done.exit, codes(done.json)) == (20, ["missing-annotations"])
+    assert (done.exit, codes(done.json)) == (20, ["unannotated-danger"])
     assert "Gone since the baseline: hidden-text of tools:echo" in done.json["notes"]
 
 
@@ -143,13 +143,13 @@ def test_a_command_line_is_started_listed_and_kept_as_a_run(il: Interlock, tmp_p
     done = il("scan", "--data-dir", str(tmp_path / "data"), "--json", "--", *SAMPLE)
     (kept,) = (tmp_path / "data" / "lab").iterdir()
 
-    assert (done.exit, codes(done.json)) == (0, ["missing-annotations"])
+    assert (done.exit, codes(done.json)) == (0, ["unannotated-danger"])
     assert json.loads((kept / "report.json").read_text()) == done.json
-    assert "missing-annotations" in (kept / "report.html").read_text()
+    assert "unannotated-danger" in (kept / "report.html").read_text()
 
 
 def test_without_a_target_all_servers_of_the_configuration_are_scanned(il: Interlock) -> None:
     out = il("scan", "--json").json
 
-    assert (out["target"], codes(out)) == ("sample", ["missing-annotations"])
+    assert (out["target"], codes(out)) == ("sample", ["unannotated-danger"])
     assert "6 tools of 1 server read. Nothing was called." in out["notes"]

@@ -7,7 +7,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
-from interlock.lab.cassette import read_cassette
+from interlock.lab.played.cassette import read_cassette
 from tests.cli.running import COMMAND, Interlock, gateway_beside
 from tests.talking import META, clean
 

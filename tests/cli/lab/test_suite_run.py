@@ -4,7 +4,7 @@ import pytest
 
 from interlock.cli.lab.suite_run import target_of
 from interlock.cli.lab.target import Wanted
-from interlock.lab.suite import Place
+from interlock.lab.suites.suite import Place
 
 
 @pytest.mark.parametrize(

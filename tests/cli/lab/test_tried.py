@@ -6,8 +6,8 @@ import pytest
 
 from interlock.cli.lab.tried import as_json, exit_of, junit_of, print_tried, summary
 from interlock.errors import Exit, Reason
-from interlock.lab.examine import Outcome, Tried
-from interlock.lab.matchers import Mismatch
+from interlock.lab.suites.examine import Outcome, Tried
+from interlock.lab.suites.matchers import Mismatch
 
 PASSED = Tried("a", "up", "t", Outcome.PASSED, 12.34)
 FAILED = Tried("b", "up", "t", Outcome.FAILED, 5.0, (Mismatch("text", 'exact "x"', '"y"'),), activity="call-1")

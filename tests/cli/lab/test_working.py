@@ -11,7 +11,7 @@ from interlock.errors import BudgetExhausted
 from interlock.lab.model import Finding, Severity
 from interlock.lab.plan import plan
 from interlock.lab.run import NOTHING_CLEANED_UP, Run, read_run
-from interlock.lab.suite import Place
+from interlock.lab.suites.suite import Place
 from tests.cli.lab.places import values_of
 from tests.cli.running import Beside
 

@@ -23,7 +23,7 @@ from interlock.cli.render import note
 from interlock.core.redact import redact_text
 from interlock.core.safety import LabPolicy
 from interlock.errors import InterlockError
-from interlock.lab.scan import Listing
+from interlock.lab.scan.scan import Listing
 
 if TYPE_CHECKING:
     from interlock.config.tree import Server

@@ -15,8 +15,8 @@ from interlock.cli.render import counted, note
 from interlock.config.document import Document
 from interlock.core.model import Json
 from interlock.errors import Exit, InterlockError
-from interlock.lab.manifest import Manifest, ManifestUnfit, Unfit, manifest_of, manifest_of_list, saved_tools
-from interlock.lab.mock import Mock
+from interlock.lab.played.manifest import Manifest, ManifestUnfit, Unfit, manifest_of, manifest_of_list, saved_tools
+from interlock.lab.played.mock import Mock
 
 MAX_FILE = 16 * 1024 * 1024
 _FIX = "Mend the file; nothing was served."

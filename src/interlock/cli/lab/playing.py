@@ -11,8 +11,8 @@ import contextlib
 from interlock.cli.command import Options
 from interlock.cli.openings import bind, claim_stdout
 from interlock.cli.render import note
-from interlock.lab.answering import Answerer, Script
-from interlock.lab.serving import MAX_MESSAGE, serve_http, serve_lines
+from interlock.lab.played.answering import Answerer, Script
+from interlock.lab.played.serving import MAX_MESSAGE, serve_http, serve_lines
 
 
 def add_http(parser: Options) -> None:

@@ -19,7 +19,7 @@ from interlock.core.times import iso
 from interlock.errors import Exit, InterlockError
 from interlock.lab.model import Severity
 from interlock.lab.plan import Planned, plan
-from interlock.lab.probe import Probe
+from interlock.lab.probing.probe import Probe
 from interlock.lab.run import NOTHING_CLEANED_UP, Run, shown
 from interlock.lab.worker import Worker
 

@@ -63,9 +63,9 @@ async def _proposed(values: Values) -> tuple[str, int]:
     from interlock.cli.lab.progress import steps
     from interlock.cli.lab.target import at_target, wanted
     from interlock.cli.lab.working import LabWorker, kept, place_of, today
-    from interlock.lab.drafts import drafts, rounds
     from interlock.lab.plan import plan
-    from interlock.lab.propose import is_usable, proposal
+    from interlock.lab.suites.drafts import drafts, rounds
+    from interlock.lab.suites.propose import is_usable, proposal
 
     async with at_target(values) as site:
         planned = plan(await site.bench.tools(), site.knobs.policy, live=True)

@@ -30,9 +30,9 @@ from interlock.clock import SystemClock
 from interlock.core.health import Health
 from interlock.core.redact import KnownSecrets
 from interlock.errors import Exit, InterlockError
-from interlock.lab.cassette import CassetteFile
+from interlock.lab.played.cassette import CassetteFile
+from interlock.lab.played.tape import Tape
 from interlock.lab.run import RunFolder
-from interlock.lab.tape import Tape
 from interlock.receive.identify import LOCAL
 from interlock.store.folder import DataFolder
 from interlock.store.protocol import new_id

@@ -10,8 +10,8 @@ from interlock.cli.inputs import bad
 from interlock.cli.lab.playing import add_http, play
 from interlock.cli.render import counted, note
 from interlock.errors import Exit
-from interlock.lab.cassette import MAX_CASSETTE, Cassette, CassetteUnfit, read_cassette
-from interlock.lab.replay import Replay
+from interlock.lab.played.cassette import MAX_CASSETTE, Cassette, CassetteUnfit, read_cassette
+from interlock.lab.played.replay import Replay
 
 
 def _options(parser: Options) -> None:

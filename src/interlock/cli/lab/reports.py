@@ -8,11 +8,11 @@ from pathlib import Path
 from interlock.cli.command import Options, Values
 from interlock.cli.inputs import bad
 from interlock.cli.render import write
-from interlock.lab.report_html import html_of
-from interlock.lab.report_json import json_of
-from interlock.lab.report_junit import junit_of
-from interlock.lab.report_sarif import sarif_of
-from interlock.lab.report_text import text_of
+from interlock.lab.report.html import html_of
+from interlock.lab.report.json import json_of
+from interlock.lab.report.junit import junit_of
+from interlock.lab.report.sarif import sarif_of
+from interlock.lab.report.text import text_of
 from interlock.lab.run import Run, RunFolder
 
 _FORMATS = {"junit": junit_of, "sarif": sarif_of, "html": html_of}

@@ -55,9 +55,9 @@ async def _files(values: Values) -> dict[str, str]:
     from interlock.cli.lab.progress import steps
     from interlock.cli.lab.target import at_target
     from interlock.cli.lab.working import LabWorker, kept, today
-    from interlock.lab.drafts import drafts, rounds
     from interlock.lab.plan import plan
-    from interlock.lab.scaffold import Opening, suite_of
+    from interlock.lab.suites.drafts import drafts, rounds
+    from interlock.lab.suites.scaffold import Opening, suite_of
 
     async with at_target(values) as site:
         planned = plan(await site.bench.tools(), site.knobs.policy, live=False)

@@ -17,15 +17,15 @@ from interlock.cli.render import counted, note, visible, write
 from interlock.clock import SystemClock
 from interlock.core.times import iso
 from interlock.errors import Exit
-from interlock.lab import baseline
-from interlock.lab.baseline import Compared
 from interlock.lab.model import Finding, Severity
-from interlock.lab.report_html import html_of
-from interlock.lab.report_json import json_of
-from interlock.lab.report_sarif import sarif_of
-from interlock.lab.report_text import text_of
+from interlock.lab.report.html import html_of
+from interlock.lab.report.json import json_of
+from interlock.lab.report.sarif import sarif_of
+from interlock.lab.report.text import text_of
 from interlock.lab.run import Knobs, Run, RunFolder
-from interlock.lab.scan import scan
+from interlock.lab.scan import baseline
+from interlock.lab.scan.baseline import Compared
+from interlock.lab.scan.scan import scan
 from interlock.store.protocol import new_id
 
 _STDOUT = "-"

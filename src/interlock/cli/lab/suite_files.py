@@ -16,9 +16,9 @@ from msgspec import Struct
 from interlock.config.document import Document
 from interlock.core.model import Json
 from interlock.errors import SUITE_INVALID, ConfigError
-from interlock.lab.examine import Shapes
-from interlock.lab.matchers import BadExpectation, schema_check
-from interlock.lab.suite import BadSuite, Suite, read_suite
+from interlock.lab.suites.examine import Shapes
+from interlock.lab.suites.matchers import BadExpectation, schema_check
+from interlock.lab.suites.suite import BadSuite, Suite, read_suite
 
 MAX_BYTES = 4 * 1024 * 1024
 _SUFFIXES = (".yaml", ".yml")

@@ -14,10 +14,10 @@ from interlock.cli.lab.target import Site, Wanted, at_target, wanted
 from interlock.cli.lab.working import LabWorker, kept
 from interlock.core.budget import CallBudget
 from interlock.errors import Code, InterlockError
-from interlock.lab.examine import Examination, Outcome, Shapes, Tried, written
 from interlock.lab.model import Finding, Severity
 from interlock.lab.plan import plan
-from interlock.lab.suite import Case, Place
+from interlock.lab.suites.examine import Examination, Outcome, Shapes, Tried, written
+from interlock.lab.suites.suite import Case, Place
 
 
 class Chosen(Struct, frozen=True):

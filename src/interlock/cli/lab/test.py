@@ -16,7 +16,7 @@ from interlock.errors import Exit
 
 if TYPE_CHECKING:
     from interlock.cli.lab.suite_run import Chosen
-    from interlock.lab.examine import Tried
+    from interlock.lab.suites.examine import Tried
 
 
 def _options(parser: Options) -> None:
@@ -31,7 +31,7 @@ def _options(parser: Options) -> None:
 
 
 def _run(values: Values) -> Exit:
-    from interlock.lab.suite import json_schema
+    from interlock.lab.suites.suite import json_schema
 
     if values.schema:
         print_json(json_schema())

@@ -22,11 +22,11 @@ from interlock.cli.lab.target import at_target
 from interlock.cli.lab.working import LabWorker, kept
 from interlock.core.model import Json
 from interlock.errors import InterlockError
-from interlock.lab.examine import written
-from interlock.lab.matchers import BadExpectation, brief, said_by_tool, schema_check, text_of
 from interlock.lab.model import Observed
 from interlock.lab.plan import plan
-from interlock.lab.shape import observe
+from interlock.lab.suites.examine import written
+from interlock.lab.suites.matchers import BadExpectation, brief, said_by_tool, schema_check, text_of
+from interlock.lab.suites.shape import observe
 
 
 class NoAnswer(AssertionError):

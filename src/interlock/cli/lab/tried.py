@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 from interlock.cli.render import counted, print_lines, print_table, reason_as_json, visible
 from interlock.core.model import Json
 from interlock.errors import Exit
-from interlock.lab.examine import Outcome, Tried
+from interlock.lab.suites.examine import Outcome, Tried
 
 _COLUMNS = ("test", "server", "tool", "outcome", "ms")
 

@@ -18,9 +18,9 @@ from interlock.core.times import iso
 from interlock.errors import BudgetExhausted, Exit
 from interlock.lab.model import Finding, Observed
 from interlock.lab.plan import Planned, plan
-from interlock.lab.report_html import html_of
+from interlock.lab.report.html import html_of
 from interlock.lab.run import NOTHING_CLEANED_UP, Called, Run, called, outcome_of, shown
-from interlock.lab.suite import Place
+from interlock.lab.suites.suite import Place
 from interlock.lab.worker import Worker
 
 _LOST = ("crash", "hang")

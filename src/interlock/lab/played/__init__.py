@@ -1,0 +1,1 @@
+"""Servers that are only played: mocks from a file, and recordings of sessions."""

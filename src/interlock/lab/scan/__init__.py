@@ -1,0 +1,1 @@
+"""What is wrong with tools by their definitions alone."""

@@ -1,0 +1,128 @@
+"""What a scan may find: each kind with its code, how grave it is, and what to do about it.
+
+The codes are stable: baselines and the settings of CI name them.
+"""
+
+from msgspec import Struct
+
+from interlock.lab.model import Finding, Severity
+
+
+class Kind(Struct, frozen=True):
+    """A kind of finding. `text` may name what its evidence holds."""
+
+    code: str
+    severity: Severity
+    text: str
+    fix: str
+
+    def found(self, tool: str | None, severity: Severity | None = None, /, **evidence: str | list[str]) -> Finding:
+        """A finding of this kind; `severity` where this one is graver or lighter than most."""
+        return Finding(self.code, severity or self.severity, self.text, tool, self.fix, dict(evidence))
+
+
+_HIGH, _MEDIUM, _LOW = Severity.HIGH, Severity.MEDIUM, Severity.LOW
+
+HIDDEN_TEXT = Kind(
+    "hidden-text",
+    _HIGH,
+    "A text that models read has characters that people do not see.",
+    "Read what is hidden there. Do not use the server until its author has explained or removed it.",
+)
+CONTROL_CHARACTERS = Kind(
+    "control-characters",
+    _MEDIUM,
+    "A text has characters that steer a terminal.",
+    "Remove them; only line breaks and tabs have a use in a description.",
+)
+RESERVED_NAME = Kind(
+    "reserved-name",
+    _HIGH,
+    "The tool has the name of one of Interlock's own tools.",
+    "Rename it, and ask why it is called so: an agent could take it for the gateway.",
+)
+IMITATED_NAME = Kind(
+    "imitated-name",
+    _HIGH,
+    "The name has letters of another alphabet that look like plain ones.",
+    "Write it in plain letters. Until then a rule or a person may take it for another tool.",
+)
+LOOKALIKE_NAMES = Kind(
+    "lookalike-names",
+    _HIGH,
+    "Two tools have names that are hard to tell apart and are not the same.",
+    "Rename one of them, or leave out the server that came later.",
+)
+SHADOWED_NAME = Kind(
+    "shadowed-name",
+    _MEDIUM,
+    "Tools of several servers have the same name, so an agent may call the wrong one.",
+    "Keep the servers apart by workspaces, or call tools by server:tool; leave out a server that you did not expect.",
+)
+NAME_TWICE = Kind(
+    "name-listed-twice",
+    _MEDIUM,
+    "The server lists two tools of the same name.",
+    "Give each tool a name of its own.",
+)
+ODD_NAME = Kind(
+    "name-characters",
+    _MEDIUM,
+    "The name has characters outside ASCII, so its words say nothing about it.",
+    "Use letters, digits, `_`, `-` and `.` in names.",
+)
+MISSING_ANNOTATIONS = Kind(
+    "unannotated-danger",
+    _MEDIUM,
+    "By its name the tool is dangerous or starts programs, and it has no annotations that say so.",
+    "Declare readOnlyHint and destructiveHint.",
+)
+DESTRUCTIVE_UNSAID = Kind(
+    "destructive-unsaid",
+    _LOW,
+    "By its name the tool destroys something, and its annotations leave destructiveHint out.",
+    "Declare destructiveHint.",
+)
+DESTRUCTIVE_DENIED = Kind(
+    "destructive-denied",
+    _MEDIUM,
+    "By its name the tool destroys something, and its annotations say that it does not.",
+    "Declare destructiveHint: true, or give the tool a name that fits.",
+)
+CONTRADICTORY_HINTS = Kind(
+    "contradictory-hints",
+    _HIGH,
+    "readOnlyHint and destructiveHint are both true. A client that looks at the first runs it without asking.",
+    "Keep the one that is true.",
+)
+HINT_BELOW_NAME = Kind(
+    "hint-below-name",
+    _LOW,
+    "readOnlyHint is true, but the name says that the tool does more than read.",
+    "Check what it does; then correct the hint or the name.",
+)
+MALFORMED_ANNOTATIONS = Kind(
+    "malformed-annotations",
+    _MEDIUM,
+    "The annotations are not of the types that the protocol has, so those that would make calls easier do not count.",
+    "Send annotations as an object of JSON booleans, and title as a text.",
+)
+UNRECOGNISED_METADATA = Kind(
+    "unrecognised-metadata",
+    _LOW,
+    "A safety class in the metadata is none that is known, so it is ignored.",
+    "Use read-only, write-capable, subprocess, dangerous or unknown.",
+)
+NOT_READ_WHOLE = Kind(
+    "not-read-whole",
+    _LOW,
+    "The definition is too large or too deeply nested to be read whole.",
+    "Ask why a tool needs that much; what was not read may hide anything.",
+)
+
+ALL = (
+    *(HIDDEN_TEXT, CONTROL_CHARACTERS, RESERVED_NAME, IMITATED_NAME, LOOKALIKE_NAMES, SHADOWED_NAME, NAME_TWICE),
+    *(ODD_NAME, MISSING_ANNOTATIONS, DESTRUCTIVE_UNSAID, DESTRUCTIVE_DENIED, CONTRADICTORY_HINTS, HINT_BELOW_NAME),
+    *(MALFORMED_ANNOTATIONS, UNRECOGNISED_METADATA, NOT_READ_WHOLE),
+)
+BY_CODE = {each.code: each for each in ALL}
