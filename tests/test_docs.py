@@ -1,8 +1,10 @@
 """What the documentation says is what the program does: commands, settings, routes, codes, links, recipes."""
 
+import os
 import re
 import runpy
 import shlex
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import cast
@@ -20,7 +22,7 @@ from interlock.config.meanings import MEANINGS
 from interlock.errors import ANSWERS, Code
 from interlock.web import PREFIX
 from interlock.web.routes import ROUTES, Route
-from tests.cli.running import configure, run_here
+from tests.cli.running import configure, run_here, run_process
 from tests.surroundings import isolate
 
 ROOT = Path(__file__).parent.parent
@@ -235,6 +237,49 @@ def test_every_configuration_that_is_shown_is_valid(
 ) -> None:
     isolate(tmp_path, monkeypatch)
     for text in re.findall(r"^```yaml\n(.*?)^```", text_of(page), re.M | re.S):
+        if FILE.match(text):
+            continue  # a file of another kind, which the worked example is made of
         configure(cast("str", text))
         done = run_here(capsys, ("config", "validate"))
         assert done.exit == 0, f"{done.err}\n{text}"
+
+
+# The lab --------------------------------------------------------------------------------------------------------
+
+FILE = re.compile(r"# ([\w.]+\.yaml)\n")
+
+
+def test_the_worked_example_of_the_lab_is_what_happens(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = text_of(DOCS / "lab.md")
+    for text in re.findall(r"^```yaml\n(.*?)^```", page, re.M | re.S):
+        named = FILE.match(text)
+        assert named is not None
+        (tmp_path / named[1]).write_text(text, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]))
+    data = ["--data-dir", str(tmp_path / "data")]
+    mock = ["--", "interlock", "mock", "--tools-from", "records.yaml"]
+
+    plan = run_process("probe", "--plan", *data, *mock)
+    assert (plan.exit, shown_by(page, "interlock probe --plan")) == (0, plan.lines)
+    probed = run_process("probe", *data, *mock)
+    said = shown_by(page, "interlock probe -- ")
+    assert (probed.exit, {spaced(each) for each in said} - {spaced(each) for each in probed.lines}) == (20, set())
+    suite = run_process("test", "records.suite.yaml", *data)
+    assert suite.exit == 0, suite.err
+    written = run_process("scaffold", "-o", "tests/records", *data, *mock)
+    assert (written.exit, "# review before first run" in (tmp_path / "tests/records/test_mock.py").read_text()) == (
+        0,
+        True,
+    )
+
+
+def shown_by(page: str, command: str) -> list[str]:
+    """What a page shows that a command prints, without what stands for the rest."""
+    (block,) = re.findall(rf"^\$ {re.escape(command)}.*\n([^$]*?)^```", page, re.M)
+    return [each for each in block.splitlines() if each != "…"]
+
+
+def spaced(line: str) -> str:
+    """A line without figures that differ from run to run."""
+    return re.sub(r"\s+", " ", re.sub(r"(ok) +[\d.]+ +[\d.]+$", r"\1", line)).strip()
