@@ -228,6 +228,14 @@ def test_a_verb_through_a_running_gateway_loads_none_of_the_heavy_libraries(
     assert (done.returncode, done.stderr.splitlines()[-1]) == (0, loaded)
 
 
+def test_a_lone_verb_loads_nothing_that_only_agents_need(tmp_path: Path) -> None:
+    argv = [sys.executable, "-c", HEAVY, "token", "list", "--data-dir", str(tmp_path)]
+    done = subprocess.run(argv, capture_output=True, text=True, env=environment(), check=False, timeout=60)
+    loaded = done.stderr.splitlines()[-1].split()
+
+    assert (done.returncode, "interlock.app" in loaded, "mcp" in loaded) == (0, True, False)
+
+
 def test_what_a_killed_gateway_left_behind_is_not_used(il: Interlock, folder: DataFolder) -> None:
     with socket.create_server(("127.0.0.1", 0)) as stranger:
         address = f"http://127.0.0.1:{stranger.getsockname()[1]}"

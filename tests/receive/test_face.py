@@ -97,7 +97,7 @@ async def test_a_session_that_nobody_uses_is_ended_and_one_that_is_used_is_not(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with serving(tmp_path) as running, httpx2.AsyncClient() as http:
-        face = running.gateway.face
+        face = await running.gateway.face.open()
         idle, used = await opened(http, running), await opened(http, running)
         kept = await face.end_idle()
         monkeypatch.setattr("interlock.receive.face.IDLE_SECONDS", 0)

@@ -11,6 +11,7 @@ import os
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import TYPE_CHECKING
 
 from msgspec import structs
 
@@ -25,12 +26,14 @@ from interlock.app.compiled import (
     upstreams_of,
     workspaces_of,
 )
+from interlock.app.entrance import Entrance
 from interlock.approve.notices import Notices
 from interlock.approve.room import room_in
 from interlock.clock import Clock, SystemClock
 from interlock.config.load import Config
 from interlock.config.notices import notices_of
 from interlock.config.roster import Roster
+from interlock.config.tree import Settings
 from interlock.config.watch import Watch
 from interlock.core.lifecycle import CallState
 from interlock.errors import ConfigError, InterlockError
@@ -38,20 +41,10 @@ from interlock.forward.drift import Drift
 from interlock.forward.fleet import Fleet
 from interlock.lab.archive import Archive
 from interlock.pipeline import Pipeline
-from interlock.receive.catalog import Catalog, Expose
-from interlock.receive.desk_tools import DeskTools
-from interlock.receive.earshot import Earshot
 from interlock.receive.edge import LOOPBACK, Edge, own_hosts
-from interlock.receive.face import Face
 from interlock.receive.identify import OPERATOR, Callers, Principal, mint
 from interlock.receive.issuer import Issuer
-from interlock.receive.lane import Lane
-from interlock.receive.parked import Parking
-from interlock.receive.passage import Passage
-from interlock.receive.sealed import Seal
-from interlock.receive.server import Rest
-from interlock.receive.sessions import Sessions
-from interlock.receive.turns import Turns
+from interlock.receive.workspaces import Workspaces
 from interlock.record import Recorder, RecordWait, config_change, token_change
 from interlock.second_key import SecondKey
 from interlock.store.folder import DataFolder, Hold
@@ -64,6 +57,9 @@ from interlock.web.feed import Feed
 from interlock.web.metrics import Metrics
 from interlock.web.parts import Parts
 
+if TYPE_CHECKING:
+    from interlock.receive.face import Face
+
 LOOK_SECONDS = 1.0
 """How often the configuration file is looked at."""
 _LOG = logging.getLogger("interlock")
@@ -75,7 +71,7 @@ START_SECONDS = 3.0
 class Gateway:
     """A running gateway: what serves requests, and what the rest of the process needs to look into it."""
 
-    face: Face
+    face: Entrance
     pipeline: Pipeline
     fleet: Fleet
     store: Store
@@ -187,10 +183,10 @@ async def _assemble(
 ) -> Gateway:
     config = roster.config
     settings, shown = config.settings, shown_settings(config)
-    sessions, workspaces = Sessions(clock), workspaces_of(config)
+    workspaces = workspaces_of(config)
     feed = Feed(store)
     fleet.on_health = feed.health
-    metrics = Metrics(fleet, lambda: len(sessions))
+    metrics = Metrics(fleet, lambda: len(face))
     recorder.on_end = metrics.seen
     policy = policy_of(config)
     room = room_in(store, clock, recorder.known_secrets)
@@ -202,22 +198,12 @@ async def _assemble(
     await room.load()
     room.approvers.use_within = policy.patience.use_within
     pipeline = Pipeline(fleet, recorder, clock, policy, SecondKey(room.desk, recorder, fleet.awake), room.freezer)
-    catalog = Catalog(Expose(settings.expose), settings.namespacing)
-    turns = Turns(pipeline, Parking(Seal(clock)))
     issuer = Issuer(clock)
     issuer.trust(terms_of(config))
     callers = Callers(clock, allow_local=settings.listen.host in LOOPBACK, outside=issuer)
-    tools = DeskTools(room, store.approvals, callers.is_person, lambda: pipeline.policy.patience)
-    tools.on_look = audience.seen
-    lane = Lane(pipeline, catalog, turns, tools)
-    earshot = Earshot(tools=catalog.expose is not Expose.SEARCH)
-    fleet.on_change, fleet.on_offer, fleet.on_updated = earshot.tools_changed, earshot.offer_changed, earshot.updated
     callers.replace(await store.list_tokens())
     room.approvers.lineage, room.register.board.may_still = lambda: callers.lineage, callers.may_still_answer
     edge = Edge(own_hosts(settings.listen.host, settings.listen.port), max_body=settings.limits.body)
-    rest = Rest(lane, Passage(pipeline, catalog, earshot, turns), metrics.stray_call)
-    face = Face(edge, callers, sessions, lane, rest, workspaces)
-    pipeline.identify = lambda caller: face.workspaces.again(caller, callers)
     parts = Parts(
         store,
         pipeline,
@@ -239,7 +225,15 @@ async def _assemble(
         issuer,
         draft_of,
     )
+    face = Entrance(partial(_face_of, settings, parts, fleet), workspaces)
+    pipeline.identify = lambda caller: face.workspaces.again(caller, callers)
     return Gateway(face, pipeline, fleet, store, callers, issuer, edge, parts, hidden)
+
+
+def _face_of(settings: Settings, parts: Parts, fleet: Fleet, workspaces: Workspaces) -> "Face":
+    from interlock.app.agents import face_of
+
+    return face_of(settings, parts, fleet, workspaces)
 
 
 def _tell_to(notices: Notices, config: Config, environ: Mapping[str, str]) -> None:

@@ -47,6 +47,7 @@ async def _run(config: "Config", folder: DataFolder) -> None:
         config = with_listen(config, None, listener.getsockname()[1])
         gateway = await started(stack, config, hold, servers=True)
         if safe := await _is_safe(gateway, config):
+            await gateway.face.open()  # so that the first agent does not wait for it
             await stack.enter_async_context(listening(gateway, listener, hold))
             _spare_the_collector()
             _greet(gateway, config, hold)

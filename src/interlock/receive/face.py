@@ -87,6 +87,10 @@ class Face:
         self._side = asyncio.TaskGroup()
         self._alarms = Alarms()
 
+    def __len__(self) -> int:
+        """How many sessions there are."""
+        return len(self._sessions)
+
     @contextlib.asynccontextmanager
     async def running(self) -> AsyncGenerator[None]:
         """The lifespan: the SDK's session manager, and the task group for what runs beside a call."""

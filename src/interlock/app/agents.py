@@ -1,0 +1,34 @@
+"""The face that agents see, put together from the parts of a gateway.
+
+Apart from the rest because everything that speaks the protocol is loaded with it.
+"""
+
+from interlock.config.tree import Settings
+from interlock.forward.fleet import Fleet
+from interlock.receive.catalog import Catalog, Expose
+from interlock.receive.desk_tools import DeskTools
+from interlock.receive.earshot import Earshot
+from interlock.receive.face import Face
+from interlock.receive.lane import Lane
+from interlock.receive.parked import Parking
+from interlock.receive.passage import Passage
+from interlock.receive.sealed import Seal
+from interlock.receive.server import Rest
+from interlock.receive.sessions import Sessions
+from interlock.receive.turns import Turns
+from interlock.receive.workspaces import Workspaces
+from interlock.web.parts import Parts
+
+
+def face_of(settings: Settings, parts: Parts, fleet: Fleet, workspaces: Workspaces) -> Face:
+    """The app behind `/mcp`."""
+    pipeline, callers, clock = parts.pipeline, parts.callers, parts.clock
+    catalog = Catalog(Expose(settings.expose), settings.namespacing)
+    turns = Turns(pipeline, Parking(Seal(clock)))
+    tools = DeskTools(parts.room, parts.store.approvals, callers.is_person, lambda: pipeline.policy.patience)
+    tools.on_look = parts.audience.seen
+    lane = Lane(pipeline, catalog, turns, tools)
+    earshot = Earshot(tools=catalog.expose is not Expose.SEARCH)
+    fleet.on_change, fleet.on_offer, fleet.on_updated = earshot.tools_changed, earshot.offer_changed, earshot.updated
+    rest = Rest(lane, Passage(pipeline, catalog, earshot, turns), parts.metrics.stray_call)
+    return Face(parts.edge, callers, Sessions(clock), lane, rest, workspaces)
