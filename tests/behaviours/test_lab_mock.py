@@ -70,6 +70,9 @@ STEPS = (
 )
 
 
+pytestmark = pytest.mark.usefixtures("interrupts_reach_children")
+
+
 @pytest.fixture
 def manifest(tmp_path: Path) -> Path:
     file = tmp_path / "records.yaml"

@@ -1,6 +1,5 @@
 """Every test of the command line works in an empty folder, without any variable of ours."""
 
-import signal
 import sys
 from collections.abc import Generator
 from pathlib import Path
@@ -28,14 +27,6 @@ def il(capsys: pytest.CaptureFixture[str]) -> Interlock:
         return run_here(capsys, words)
 
     return run
-
-
-@pytest.fixture
-def interrupts_reach_children() -> Generator[None]:
-    """A process started in the background of a shell may ignore Ctrl-C, and its children with it."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture(scope="module")

@@ -109,6 +109,7 @@ def test_a_bad_target_is_one_clear_error(tmp_path: Path, il: Interlock, words: l
     assert len(seen.err.splitlines()) == 2
 
 
+@pytest.mark.usefixtures("interrupts_reach_children")
 def test_ctrl_c_leaves_a_partial_report_and_no_process(tmp_path: Path) -> None:
     log, data = tmp_path / "log", tmp_path / "data"
     argv = [sys.executable, "-m", "interlock", "probe", "--json", "--timeout", "60", "--data-dir", str(data), "--"]
