@@ -1,5 +1,6 @@
 """Every page, in both themes, wide and as narrow as a telephone: usable by everybody, and without a complaint."""
 
+import os
 from collections.abc import Callable, Generator
 from contextlib import ExitStack
 from functools import cache
@@ -27,6 +28,12 @@ ALSO = {
     "lab-run": "/lab/run-1",
 }
 """What lies behind the pages: one tool, one server, one agent, one run."""
+
+
+SCREENS: list[tuple[int, Theme]] = [(1280, "light"), (320, "dark")]
+"""Each page in both themes and both widths; in every combination in `make torture`, for each takes seconds."""
+if os.environ.get("HYPOTHESIS_PROFILE") == "torture":
+    SCREENS += [(1280, "dark"), (320, "light")]
 
 
 @pytest.fixture(scope="module")
@@ -59,8 +66,7 @@ def known(gateway: House, browser: Browser) -> Generator[Callable[[int, Theme], 
         yield on
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("width", [1280, 320])
+@pytest.mark.parametrize(("width", "theme"), SCREENS)
 @pytest.mark.parametrize("name", [*PAGES, *ALSO])
 def test_a_page_is_usable_by_everybody(
     known: Callable[[int, Theme], Reviewer], name: str, width: int, theme: Theme
