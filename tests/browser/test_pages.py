@@ -33,7 +33,7 @@ ALSO = {
 SCREENS: list[tuple[int, Theme]] = [(1280, "light"), (320, "dark")]
 """Each page in both themes and both widths; in every combination in `make torture`, for each takes seconds."""
 if os.environ.get("HYPOTHESIS_PROFILE") == "torture":
-    SCREENS += [(1280, "dark"), (320, "light")]
+    SCREENS.extend([(1280, "dark"), (320, "light")])
 
 
 @pytest.fixture(scope="module")
