@@ -94,3 +94,9 @@ def test_what_notices_are_signed_with_is_a_secret(tmp_path: Path) -> None:
     text = "notices: {webhooks: [{url: 'https://x.test/', secret: '${env:HOOK}'}, {url: 'https://y.test/'}]}"
 
     assert "open sesame" in secrets_of(config_of(tmp_path, text), {"HOOK": "open sesame"})
+
+
+def test_what_is_given_under_a_name_of_a_secret_is_one_although_it_stands_in_the_file(tmp_path: Path) -> None:
+    text = "servers: {a: {command: x, env: {API_KEY: suite-secret-123, MODE: not-so-secret}}}"
+
+    assert secrets_of(config_of(tmp_path, text), {}) == {"suite-secret-123"}

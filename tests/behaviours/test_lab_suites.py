@@ -82,6 +82,15 @@ def test_what_is_proposed_passes_as_it_is_and_again(workshop: Workshop, server: 
     assert (workshop.world.files / "greeting.txt").read_text(encoding="utf-8") == GREETING
 
 
+def test_suites_of_two_servers_run_side_by_side(workshop: Workshop) -> None:
+    suites = workshop.folder / "both"
+    for server in ("time", "memory"):
+        assert workshop.il("scaffold", server, "-o", str(suites / server), "--timeout", "3").exit == Exit.OK
+
+    done = workshop.pytest(suites)
+    assert done.returncode == 0, done.stdout
+
+
 def test_a_scaffolded_suite_fails_when_an_answer_has_another_form(workshop: Workshop) -> None:
     suite = workshop.folder / "changed"
     workshop.il("scaffold", "time", "-o", str(suite))

@@ -35,13 +35,13 @@ def verb(name: str = "look", seen: list[Values] | None = None) -> Verb:
 def test_a_verb_is_run_with_its_options_and_gives_the_exit_code() -> None:
     seen: list[Values] = []
     assert run_verb("interlock look", verb(seen=seen), ["here", "--json", "--config", "c", "--data-dir", "d"]) == 20
-    assert vars(seen[0]) == {"thing": "here", "json": True, "config": "c", "data_dir": "d"}
+    assert vars(seen[0]) == {"thing": "here", "json": True, "config": "c", "data_dir": "d", "is_command": False}
 
 
 def test_what_is_left_out_is_false_or_nothing() -> None:
     seen: list[Values] = []
     run_verb("interlock look", verb(seen=seen), ["here"])
-    assert vars(seen[0]) == {"thing": "here", "json": False, "config": None, "data_dir": None}
+    assert vars(seen[0]) == {"thing": "here", "json": False, "config": None, "data_dir": None, "is_command": False}
 
 
 def test_a_noun_runs_the_verb_that_was_named() -> None:

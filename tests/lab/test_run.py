@@ -2,14 +2,17 @@
 
 from pathlib import Path
 
+import msgspec
 import pytest
+from msgspec.structs import replace
 
 from interlock import errors
+from interlock.core.redact import KnownSecrets
 from interlock.core.safety import LabPolicy
 from interlock.errors import Reason
 from interlock.lab.model import Finding, Observed, Severity
 from interlock.lab.plan import plan
-from interlock.lab.run import Knobs, Run, RunFolder, called, outcome_of, read_run, shown
+from interlock.lab.run import Knobs, Run, RunFolder, called, outcome_of, read_run, shown, without
 from tests.lab.bench import named
 
 
@@ -82,3 +85,12 @@ SERVER = {"server": "x", "problem": "why"}
 )
 def test_what_came_of_a_call_is_told_in_one_word(observed: Observed, word: str) -> None:
     assert outcome_of(observed) == word
+
+
+def test_a_secret_that_a_server_repeated_stands_nowhere_in_a_run() -> None:
+    secret = 'tok-"quoted"-0123456789'  # noqa: S105 - it is none
+    finding = Finding("test-failed", Severity.HIGH, f"saw {secret}", evidence={"a": [secret]})
+    run = without(replace(a_run(), findings=[finding]), KnownSecrets([secret]))
+
+    assert "0123456789" not in msgspec.json.encode(run).decode()
+    assert without(run, KnownSecrets(["not in there at all"])) is run

@@ -24,6 +24,7 @@ from interlock.core.intent import IntentPolicy
 from interlock.core.model import Json
 from interlock.core.policy import Draft, Patience, Policy
 from interlock.core.rates import Limits
+from interlock.core.redact import redact
 from interlock.core.rules import RuleBook
 from interlock.core.safety import SafetyClass
 from interlock.errors import ConfigError
@@ -103,11 +104,13 @@ def _usable_or_not(
 
 
 def secrets_of(config: Config, environ: Mapping[str, str]) -> frozenset[str]:
-    """Every value that the configuration refers to: what servers may echo, and the record must not keep."""
+    """Every value that the configuration refers to, or gives under a name that says so: what servers may echo, and the
+    record must not keep."""
     holders = (*config.settings.servers.values(), *config.settings.auth_scopes.values())
-    texts = [text for each in holders for text in (*each.env.values(), *each.headers.values())]
+    given = [pair for each in holders for pair in (*each.env.items(), *each.headers.items())]
+    plain = {text for name, text in given if "${" not in text and redact({name: text}) != {name: text}}
     signed_with = [each.secret for each in config.settings.notices.webhooks if each.secret is not None]
-    return frozenset(values_in((*texts, *signed_with), environ))
+    return frozenset(values_in((*(text for _, text in given), *signed_with), environ)) | plain
 
 
 def _scope(where: str, given: Server | Credentials, environ: Mapping[str, str]) -> AuthScope:

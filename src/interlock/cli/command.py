@@ -56,7 +56,9 @@ def add_json(parser: Options) -> None:
 
 
 def run_verb(prog: str, verb: Verb, arguments: Sequence[str]) -> Exit:
-    return verb.run(parser_for(prog, verb).parse_args(arguments))
+    values = parser_for(prog, verb).parse_args(arguments)
+    values.is_command = "--" in arguments  # what stands behind it was meant as words of a command line
+    return verb.run(values)
 
 
 def run_noun(prog: str, summary: str, verbs: Sequence[Verb], arguments: Sequence[str]) -> Exit:

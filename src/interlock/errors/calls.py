@@ -135,7 +135,7 @@ CALLED_ONCE = Message(
 )
 NOT_IN_PLAN = Message(
     Code.UNKNOWN_TOOL,
-    "Tool '{tool}' is not in the plan of this run, so the lab does not call it.",
+    "The server has listed no tool '{tool}', so the lab does not call it.",
     "Use the name as the server lists it, or begin another run if the server lists it only now.",
 )
 

@@ -18,6 +18,11 @@ SUITE_INVALID = Message(
     "{problems}",
     "Mend the suite; `interlock test --schema` prints what it may hold. Nothing was called.",
 )
+MANIFEST_INVALID = Message(
+    Code.BAD_REQUEST,
+    "{problems}",
+    "Mend the file; nothing was served.",
+)
 UNAUTHENTICATED = Message(
     Code.UNAUTHENTICATED,
     "{problem}",

@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Struct, field
 
 from interlock.core.model import Json
-from interlock.core.redact import redact
+from interlock.core.redact import KnownSecrets, redact
 from interlock.core.safety import LabPolicy
 from interlock.errors import ANSWER_TOO_LONG, OUT_OF_PROTOCOL, UPSTREAM_LOST, UPSTREAM_TIMEOUT
 from interlock.lab.model import Finding, Observed
@@ -123,6 +123,13 @@ def called(observed: Observed, kind: str) -> Called:
         observed.activity,
         arguments,
     )
+
+
+def without(run: Run, known: KnownSecrets) -> Run:
+    """A run in which none of these secrets stands, wherever a server has repeated it."""
+    text = msgspec.json.encode(run).decode()
+    hidden = known.hide(text)
+    return run if hidden == text else msgspec.json.decode(hidden, type=Run)
 
 
 class RunFolder:

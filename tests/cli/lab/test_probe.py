@@ -110,7 +110,8 @@ def test_a_bad_target_is_one_clear_error(tmp_path: Path, il: Interlock, words: l
 
 
 @pytest.mark.usefixtures("interrupts_reach_children")
-def test_ctrl_c_leaves_a_partial_report_and_no_process(tmp_path: Path) -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_leaves_a_partial_report_and_no_process(tmp_path: Path, number: signal.Signals) -> None:
     log, data = tmp_path / "log", tmp_path / "data"
     argv = [sys.executable, "-m", "interlock", "probe", "--json", "--timeout", "60", "--data-dir", str(data), "--"]
     with subprocess.Popen(
@@ -122,7 +123,7 @@ def test_ctrl_c_leaves_a_partial_report_and_no_process(tmp_path: Path) -> None:
     ) as process:
         eventually(lambda: "get_hang" in logged(log))
         below = descendants(process.pid)
-        process.send_signal(signal.SIGINT)
+        process.send_signal(number)
         out, err = process.communicate(timeout=60)
     assert process.returncode == 130
     assert "Traceback" not in err

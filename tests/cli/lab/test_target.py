@@ -161,3 +161,14 @@ async def test_an_error_of_the_work_comes_out_as_itself(tmp_path: Path) -> None:
             raise InterlockError(reason)
     assert failed.value.reason == reason
     assert list((tmp_path / "data" / "lab").iterdir()) == []
+
+
+def test_behind_the_dashes_a_single_word_is_a_program() -> None:
+    assert wanted(["cat"], is_command=True) == Wanted(argv=("cat",))
+    assert wanted(["cat"]) == Wanted(server="cat")
+    assert wanted(["https://h/mcp"], is_command=True) == Wanted(url="https://h/mcp")
+
+
+def test_only_http_leads_to_a_server_elsewhere() -> None:
+    with pytest.raises(InterlockError, match="ftp is no way to an MCP server"):
+        wanted(["ftp://h/x"])

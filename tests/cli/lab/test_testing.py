@@ -89,7 +89,7 @@ def test_answers_of_one_form_are_told_from_others(beside: Beside) -> None:
 
 def test_a_snapshot_is_taken_when_asked_for_and_then_holds(beside: Beside) -> None:
     folder = Path("snapshots")
-    with open_bench("up", snapshots=folder) as bench, pytest.raises(AssertionError, match="--update-snapshots"):
+    with open_bench("up", snapshots=folder) as bench, pytest.raises(AssertionError, match="UPDATE_SNAPSHOTS"):
         bench.call("echo").check_snapshot("echo")
     with open_bench("up", snapshots=folder, update=True) as bench:
         bench.call("structured", {"a": 1, "b": 2}).check_snapshot("sum")

@@ -93,7 +93,7 @@ async def test_after_a_new_start_nothing_is_compared_to_what_was_before() -> Non
 async def test_what_answers_with_an_error_is_not_looked_at() -> None:
     world = World(lambda tool: None)
     await begun(world, reading("list_held"))
-    assert len(world.asked) == 2
+    assert len(world.asked) == 1, "one that gave no answer may have hung, and is not asked again"
 
 
 async def test_only_tools_that_read_and_need_nothing_are_looked_through_lists_first_and_only_a_few() -> None:

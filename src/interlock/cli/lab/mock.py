@@ -14,12 +14,11 @@ from interlock.cli.lab.playing import add_http, play
 from interlock.cli.render import counted, note
 from interlock.config.document import Document
 from interlock.core.model import Json
-from interlock.errors import Exit, InterlockError
+from interlock.errors import MANIFEST_INVALID, ConfigError, Exit
 from interlock.lab.played.manifest import Manifest, ManifestUnfit, Unfit, manifest_of, manifest_of_list, saved_tools
 from interlock.lab.played.mock import Mock
 
 MAX_FILE = 16 * 1024 * 1024
-_FIX = "Mend the file; nothing was served."
 
 
 def _options(parser: Options) -> None:
@@ -85,8 +84,8 @@ def _placed(problem: Unfit, document: Document, source: str) -> str:
     return f"{places.get(problem.path, source)}: {problem.text}"
 
 
-def _unusable(problems: Iterable[str]) -> InterlockError:
-    return bad("\n".join(problems), _FIX)
+def _unusable(problems: Iterable[str]) -> ConfigError:
+    return ConfigError(tuple(problems), MANIFEST_INVALID)
 
 
 VERB = Verb(

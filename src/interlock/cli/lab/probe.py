@@ -20,7 +20,7 @@ from interlock.errors import Exit, InterlockError
 from interlock.lab.model import Severity
 from interlock.lab.plan import Planned, plan
 from interlock.lab.probing.probe import Probe
-from interlock.lab.run import NOTHING_CLEANED_UP, Run, shown
+from interlock.lab.run import NOTHING_CLEANED_UP, Run, shown, without
 from interlock.lab.worker import Worker
 
 _MATTER = (Severity.HIGH, Severity.MEDIUM)
@@ -75,6 +75,7 @@ async def _live(site: Site, planned: tuple[Planned, ...], values: Values) -> Exi
         findings=probe.findings,
         notes=[*probe.notes, NOTHING_CLEANED_UP],
     )
+    run = without(run, site.secrets)
     hand_out(run, site.run, values)
     note(f"The report is kept in {site.run.path}.")
     if interrupted:
@@ -99,7 +100,7 @@ def print_plan(planned: tuple[Planned, ...], *, as_json: bool) -> Exit:
         return Exit.OK
     rows = [(each.tool, each.exec_class, each.decision, each.reason or "") for each in lines]
     print_table(("TOOL", "CLASS", "DECISION", "WHY NOT"), rows)
-    held = [each.tool for each in lines if each.presumed_but_held]
+    held = [each.tool.name for each in planned if each.presumed_but_held and each.decision.calls]
     if held:
         print_lines(
             [

@@ -36,12 +36,12 @@ def _times(text: str) -> int:
 
 def _run(values: Values) -> Exit:
     from interlock.cli.lab import made
-    from interlock.cli.lab.target import wanted
+    from interlock.cli.lab.target import target_given
     from interlock.cli.lab.working import show_plan
 
     if values.plan:
         return asyncio.run(show_plan(values, live=True))
-    made.check_shareable(wanted(values.target))
+    made.check_shareable(target_given(values))
     if values.output is not None:
         made.free(Path(values.output), force=values.force)
     text, count = asyncio.run(_proposed(values))
@@ -61,7 +61,7 @@ def _run(values: Values) -> Exit:
 
 async def _proposed(values: Values) -> tuple[str, int]:
     from interlock.cli.lab.progress import steps
-    from interlock.cli.lab.target import at_target, wanted
+    from interlock.cli.lab.target import at_target, target_given
     from interlock.cli.lab.working import LabWorker, kept, place_of, today
     from interlock.lab.plan import plan
     from interlock.lab.suites.drafts import drafts, rounds
@@ -75,7 +75,7 @@ async def _proposed(values: Values) -> tuple[str, int]:
             steps(len(rounds(planned, times=values.times, once=True))) as told,
         ):
             seen = await drafts(worker, times=values.times, once=True, seed=site.knobs.seed, told=told)
-    text = proposal(seen, site.bench.server, place_of(wanted(values.target)), today())
+    text = proposal(seen, site.bench.server, place_of(target_given(values)), today())
     return text, sum(map(is_usable, seen))
 
 

@@ -23,7 +23,7 @@ from interlock.cli.lab.alone import alone
 from interlock.cli.lab.options import add_target
 from interlock.cli.lab.playing import add_http
 from interlock.cli.lab.stops import follow_stops, see_that_nothing_stops
-from interlock.cli.lab.target import Wanted, wanted
+from interlock.cli.lab.target import Wanted, target_given
 from interlock.cli.openings import bind, claim_stdout
 from interlock.cli.render import counted, note
 from interlock.clock import SystemClock
@@ -78,7 +78,7 @@ async def _recording(values: Values) -> "AsyncGenerator[_Session]":
     from interlock.app.listening import listening
     from interlock.config.load import with_listen
 
-    target, folder = wanted(values.target), folder_of(values)
+    target, folder = target_given(values), folder_of(values)
     config = alone(load_config(values), target)
     await see_that_nothing_stops(values, target.id, LOCAL)
     async with contextlib.AsyncExitStack() as stack:

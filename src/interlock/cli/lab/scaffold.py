@@ -28,7 +28,7 @@ def _options(parser: Options) -> None:
 
 def _run(values: Values) -> Exit:
     from interlock.cli.lab.made import check_shareable, free, write
-    from interlock.cli.lab.target import wanted
+    from interlock.cli.lab.target import target_given
     from interlock.cli.lab.working import show_plan
 
     if values.plan:
@@ -39,7 +39,7 @@ def _run(values: Values) -> Exit:
         # The suite is run from anywhere.
         values.config = os.path.abspath(values.config)
     folder = Path(values.output)
-    check_shareable(wanted(values.target))
+    check_shareable(target_given(values))
     free(folder, force=values.force)
     files = asyncio.run(_files(values))
     for path, text in files.items():

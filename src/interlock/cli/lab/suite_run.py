@@ -13,6 +13,7 @@ from interlock.cli.lab.suite_files import SuiteFile, read_snapshots, write_snaps
 from interlock.cli.lab.target import Site, Wanted, at_target, wanted
 from interlock.cli.lab.working import LabWorker, kept
 from interlock.core.budget import CallBudget
+from interlock.core.redact import KnownSecrets
 from interlock.errors import Code, InterlockError
 from interlock.lab.model import Finding, Severity
 from interlock.lab.plan import plan
@@ -85,9 +86,16 @@ class SuiteRun:
         self._budget = worker.budget
         examination = Examination(worker, suite.snapshots, update=self._values.update_snapshots)
         with kept(worker, "test") as findings:
-            tried = await examination.run(cases, self._told)
+            tried = [_without(each, site.secrets) for each in await examination.run(cases, self._told)]
             findings += [_finding(each) for each in tried if each.outcome is Outcome.FAILED]
         return tried
+
+
+def _without(tried: Tried, known: KnownSecrets) -> Tried:
+    """What became of a test, without the secrets that a server repeated."""
+    hide = known.hide
+    told = (replace(each, expected=hide(each.expected), seen=hide(each.seen)) for each in tried.mismatches)
+    return replace(tried, mismatches=tuple(told))
 
 
 def _finding(tried: Tried) -> Finding:

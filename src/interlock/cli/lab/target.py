@@ -9,13 +9,17 @@ This module refuses to guess: a bare word is the id of a server, never a program
 """
 
 import contextlib
+import os
 import re
 import shlex
 import shutil
-from collections.abc import AsyncGenerator, Mapping, Sequence
+import signal
+import threading
+from collections.abc import AsyncGenerator, Generator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import partial
+from types import FrameType
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -27,7 +31,7 @@ from interlock.cli.lab.bench import RestBench, frozen
 from interlock.cli.lab.options import knobs_of
 from interlock.clock import SystemClock
 from interlock.core.model import Json
-from interlock.core.redact import redact_text
+from interlock.core.redact import KnownSecrets, redact_text
 from interlock.errors import Code, InterlockError, Reason
 from interlock.lab.run import REPORT, Knobs, RunFolder
 from interlock.receive.reach import RemoteReach
@@ -44,6 +48,9 @@ _ANY_PROGRAM = frozenset(("index", "main", "__main__", "cli", "dist", "build", "
 """Names that any program may have; the folder that it is in says more."""
 _ENDINGS = re.compile(r"\.(py|js|mjs|cjs|ts|sh|exe)$")
 _LONGEST_ID = 40
+_SCHEME = re.compile(r"[a-z][a-z0-9+.-]*://")
+_LAST_WORDS = 300
+"""How much is told of what a server said before it ended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +62,8 @@ class Site:
     target: str
     knobs: Knobs
     server: dict[str, Any]
+    secrets: KnownSecrets
+    """What a server may repeat, and no report may show."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,18 +89,25 @@ class Wanted:
         return _as_id(urlsplit(self.url).hostname or "" if self.url else _program(self.argv))
 
 
-def wanted(words: Sequence[str]) -> Wanted:
-    """What the words of TARGET mean."""
+def target_given(values: Values) -> Wanted:
+    """What TARGET means on this command line."""
+    return wanted(values.target, is_command=getattr(values, "is_command", False))
+
+
+def wanted(words: Sequence[str], *, is_command: bool = False) -> Wanted:
+    """What the words of TARGET mean; behind `--` a single word is a program too, and not the id of a server."""
     first = words[0]
     if len(words) > 1:
         return Wanted(argv=tuple(words))
     if first.startswith(("http://", "https://")):
         return Wanted(url=first)
+    if _SCHEME.match(first):
+        raise bad(f"{first.partition(':')[0]} is no way to an MCP server", "Give an http or https URL.")
     try:
         argv = shlex.split(first)
     except ValueError:
         raise bad("TARGET is no command line", "Close its quotes, or give its words after --.") from None
-    if len(argv) > 1 or "/" in first:
+    if len(argv) > 1 or "/" in first or (argv and is_command):
         return Wanted(argv=tuple(argv))
     if not argv:
         raise bad("TARGET is empty", "Name a server id, a URL or a command line.")
@@ -117,12 +133,13 @@ def _as_id(name: str) -> str:
 async def at_target(values: Values, given: Wanted | None = None) -> AsyncGenerator[Site]:
     """The server of `values.target`, or the `given` one, on the bench until the block ends. Raises InterlockError if it
     does not run."""
-    target, config = given or wanted(values.target), load_config(values)
+    target, config = given or target_given(values), load_config(values)
     knobs = knobs_of(values, config.settings.lab)
     run = RunFolder.make(folder_of(values).path, new_id(SystemClock().now()))
     outcome: Site | InterlockError | None = None
     try:
         async with contextlib.AsyncExitStack() as stack:
+            stack.enter_context(_ended_in_order())
             try:
                 begin = _configured if target.server is not None else _own
                 outcome = await begin(stack, values, config, target, knobs, run)
@@ -134,6 +151,23 @@ async def at_target(values: Values, given: Wanted | None = None) -> AsyncGenerat
         _leave(run, outcome)
     if isinstance(outcome, InterlockError):
         raise outcome
+
+
+@contextlib.contextmanager
+def _ended_in_order() -> Generator[None]:
+    """Have SIGTERM end a run as Ctrl-C does: with what there is by then, and no process left."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        signal.raise_signal(signal.SIGINT)
+
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _leave(run: RunFolder, outcome: Site | InterlockError | None) -> None:
@@ -161,7 +195,7 @@ async def _configured(
         raise InterlockError(errors.UPSTREAM_DOWN(server=name, problem=state["problem"] or state["health"]))
     ours = not isinstance(reach, RemoteReach)
     bench = RestBench(api, state["id"], knobs.policy, is_http=state["transport"] == "http", ours=ours)
-    return Site(bench, run, target.shown, knobs, _server(state))
+    return Site(bench, run, target.shown, knobs, _server(state), _secrets(config))
 
 
 async def _own(
@@ -175,15 +209,22 @@ async def _own(
         raise InterlockError(stopped)
     own = DataFolder(run.path)
     hold = stack.enter_context(own.hold())
-    reach = await stack.enter_async_context(own_gateway(_alone(config, target, knobs), hold, servers=True))
+    config = _alone(config, target, knobs)
+    reach = await stack.enter_async_context(own_gateway(config, hold, servers=True))
     api = Api(reach, own.credential() or "")
     state = await api.get("servers", target.id)
     if state["health"] != "ready":
         problem = state["problem"] or "it has not answered in time"
-        raise InterlockError(errors.TARGET_DOWN(target=target.shown, problem=problem))
+        raise InterlockError(errors.TARGET_DOWN(target=target.shown, problem=problem + await _last_words(api, target)))
     is_http = target.url is not None
     bench = RestBench(api, target.id, knobs.policy, is_http=is_http, ours=True, guard=partial(_frozen_by_user, folder))
-    return Site(bench, run, target.shown, knobs, _server(state))
+    return Site(bench, run, target.shown, knobs, _server(state), _secrets(config))
+
+
+async def _last_words(api: Api, target: Wanted) -> str:
+    """What the server wrote last, if it wrote anything: most often that says it all."""
+    lines = [each for each in (await api.get("servers", target.id, "logs"))["items"] if each.strip()]
+    return f". The last that it wrote: {lines[-1][:_LAST_WORDS]}" if lines else ""
 
 
 async def _frozen_by_user(folder: DataFolder) -> Reason | None:
@@ -210,6 +251,12 @@ def _alone(config: "Config", target: Wanted, knobs: Knobs) -> "Config":
     # Without the file, which would bring the other servers back when it changes; nobody waits there to be told.
     settings = config.settings.model_copy(update={"servers": {target.id: timed}, "notices": Notices()})
     return replace(config, settings=settings, file=None)
+
+
+def _secrets(config: "Config") -> KnownSecrets:
+    from interlock.app.compiled import secrets_of
+
+    return KnownSecrets(secrets_of(config, os.environ))
 
 
 def _server(state: Mapping[str, Any]) -> dict[str, Any]:

@@ -107,7 +107,7 @@ class Snapshots:
             self._folder.mkdir(parents=True, exist_ok=True)
             file.write_text(as_json(_shape(result)), encoding="utf-8")
             return
-        assert file.exists(), f"no snapshot {name} is kept; run with --update-snapshots"  # noqa: S101
+        assert file.exists(), f"no snapshot {name} is kept; run with UPDATE_SNAPSHOTS=1"  # noqa: S101
         problem = schema_check(json.loads(file.read_text(encoding="utf-8")))(said_by_tool(result))
         assert problem is None, f"the answer has not the form of snapshot {name}: {problem}"  # noqa: S101
 

@@ -9,15 +9,21 @@ from xml.etree import ElementTree
 
 from interlock.cli.render import counted, print_lines, print_table, reason_as_json, visible
 from interlock.core.model import Json
-from interlock.errors import Exit
+from interlock.errors import Code, Exit
 from interlock.lab.suites.examine import Outcome, Tried
 
+_NO_SERVER: dict[Code | None, Exit] = {Code.UPSTREAM_DOWN: Exit.UNREACHABLE, Code.NOT_FOUND: Exit.USAGE}
 _COLUMNS = ("test", "server", "tool", "outcome", "ms")
 
 
 def exit_of(tried: Sequence[Tried]) -> Exit:
-    """A failure is a finding; where all that ran passed, a test that was refused must not look as if it had."""
+    """A failure is a finding, unless there was no server to test; where all that ran passed, a test that was refused
+    must not look as if it had."""
     outcomes = {each.outcome for each in tried}
+    never_called = {each.reason.code for each in tried if each.reason is not None and not each.milliseconds}
+    code = next(iter(never_called), None)
+    if outcomes == {Outcome.FAILED} and len(never_called) == 1 and code in _NO_SERVER:
+        return _NO_SERVER[code]
     if Outcome.FAILED in outcomes:
         return Exit.FINDINGS
     return Exit.BLOCKED if Outcome.REFUSED in outcomes else Exit.OK

@@ -19,7 +19,7 @@ from interlock.errors import BudgetExhausted, Exit
 from interlock.lab.model import Finding, Observed
 from interlock.lab.plan import Planned, plan
 from interlock.lab.report.html import html_of
-from interlock.lab.run import NOTHING_CLEANED_UP, Called, Run, called, outcome_of, shown
+from interlock.lab.run import NOTHING_CLEANED_UP, Called, Run, called, outcome_of, shown, without
 from interlock.lab.suites.suite import Place
 from interlock.lab.worker import Worker
 
@@ -78,6 +78,7 @@ def kept(worker: LabWorker, verb: str) -> Generator[list[Finding]]:
                 findings=findings,
                 notes=[NOTHING_CLEANED_UP],
             )
+            run = without(run, site.secrets)
             site.run.keep(run)
             site.run.write(HTML, html_of(run).encode())
 

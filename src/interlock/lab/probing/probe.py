@@ -173,7 +173,12 @@ class Probe:
     async def _attempt(self, tool: LabTool, attempt: Attempt) -> None:
         self.on_progress(tool.name, sum(map(len, self._tried.values())), self._total)
         unchecked = attempt.kind == "invalid"
-        observed = await self._worker.call(tool.name, attempt.example.arguments, unchecked=unchecked)
+        try:
+            observed = await self._worker.call(tool.name, attempt.example.arguments, unchecked=unchecked)
+        except asyncio.CancelledError:
+            # It may have been sent, and for a tool that writes that is what one needs to know.
+            self.calls.append(Called(tool.name, attempt.kind, "interrupted", 0.0, arguments=attempt.example.arguments))
+            raise
         self._keep(observed, attempt.kind)
         tried = Tried(attempt.kind, observed, attempt.example.about)
         self._tried.setdefault(tool.name, []).append(tried)

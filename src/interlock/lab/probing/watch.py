@@ -54,8 +54,8 @@ class Watch:
         eyes = [each.tool for each in plan if each.decision is Decision.EXECUTE and _is_eye(each.tool, made)]
         for tool in sorted(eyes, key=_shows_little)[:MOST]:
             arguments = made[tool.name].valid[0].arguments
-            first, second = await self._answer(tool.name, arguments), await self._answer(tool.name, arguments)
-            if first is not None and first == second:
+            first = await self._answer(tool.name, arguments)
+            if first is not None and first == await self._answer(tool.name, arguments):
                 self._arguments[tool.name] = arguments
         await self.changed()
 

@@ -60,9 +60,13 @@ class Tried(Struct, frozen=True):
 
 
 def written(plan: Sequence[Planned]) -> tuple[Planned, ...]:
-    """The plan for a suite: each call in it is one that a person wrote, so a tool is not kept to one of them."""
+    """The plan for a suite: each call in it is one that a person wrote, so a tool that changes something is not kept to
+    one of them. One that destroys is: that promise has no exception."""
     return tuple(
-        replace(each, decision=Decision.EXECUTE) if each.decision is Decision.EXECUTE_ONCE else each for each in plan
+        replace(each, decision=Decision.EXECUTE)
+        if each.decision is Decision.EXECUTE_ONCE and each.tool.exec_class is not ExecClass.DESTRUCTIVE
+        else each
+        for each in plan
     )
 
 

@@ -105,6 +105,7 @@ _CONFTEST = '''"""Opens the server of these tests through Interlock: calls are d
 Made by `interlock scaffold`; change it as you like.
 """
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -117,18 +118,14 @@ EXECUTE_DESTRUCTIVE = {execute_destructive}
 """Whether tools that destroy something may be called; read their tests first."""
 
 
-def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--update-snapshots", action="store_true", help="keep the answers of this run as snapshots")
-
-
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "serial: changes something on the server; do not run it beside others")
 
 
 @pytest.fixture(scope="session")
-def bench(request: pytest.FixtureRequest) -> Iterator[OpenBench]:
+def bench() -> Iterator[OpenBench]:
     snapshots = Path(__file__).with_name("snapshots")
-    update = request.config.getoption("--update-snapshots")
+    update = bool(os.environ.get("UPDATE_SNAPSHOTS"))  # set, the answers of this run are kept as snapshots
     policy = dict(execute_destructive=EXECUTE_DESTRUCTIVE{more})
     with open_bench(TARGET, snapshots=snapshots, update=update, **policy) as opened:
         yield opened
