@@ -219,7 +219,9 @@ def record(folder: Path, *target: str, config: str = "", env: tuple[str, ...] = 
     (folder / "interlock.yaml").write_text(config, encoding="utf-8")
     given = ("--config", str(folder / "interlock.yaml"), "--data-dir", str(folder / "data"))
     prefix = ("/usr/bin/env", *env) if env else ()
-    return (*prefix, *INTERLOCK, "record", "-o", str(folder / "cassette.jsonl"), *given, "--", *target)
+    # Behind the dashes a word would be a program, and not the id of a server.
+    dashes = ("--",) if len(target) > 1 else ()
+    return (*prefix, *INTERLOCK, "record", "-o", str(folder / "cassette.jsonl"), *given, *dashes, *target)
 
 
 def replay(folder: Path) -> Address:
