@@ -79,7 +79,7 @@ async def test_a_fault_of_ours_stays_one() -> None:
         ("/nothing", "Path '/nothing' not found."),
         ("/setings", "Path '/setings' not found. Did you mean '/settings'?"),
         ("/activity/", "Path '/activity/' not found. Did you mean '/activity'?"),
-        ("/lab/runs", "Path '/lab/runs' not found."),
+        ("/nowhere/at/all", "Path '/nowhere/at/all' not found."),
     ],
 )
 async def test_an_unknown_path_is_answered_with_the_nearest(bare: Office, path: str, detail: str) -> None:

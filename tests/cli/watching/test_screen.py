@@ -166,13 +166,12 @@ async def test_sixty_kilobytes_of_arguments_are_there_to_the_last_line(tmp_path:
     async with watching(tmp_path) as stage:
         text = "".join(f"{at:06}" for at in range(10_000))
         await stage.held(command=text)
+        pane = stage.app.query_one("#detail", Pane)
+        await stage.sees(lambda: text in "".join(line[4:].strip() for line in stage.detail).replace('"', ""))
         await stage.press("space")
-        scrolled = stage.app.query_one("#detail", Pane).scroll_offset.y
+        await stage.sees(lambda: pane.scroll_offset.y > 0)
         await stage.press("pageup")
-
-        assert text in "".join(line[4:].strip() for line in stage.detail).replace('"', "")
-        assert scrolled > 0
-        assert stage.app.query_one("#detail", Pane).scroll_offset.y == 0
+        await stage.sees(lambda: pane.scroll_offset.y == 0)
 
 
 async def test_on_a_wide_screen_list_and_card_stand_side_by_side(tmp_path: Path) -> None:
