@@ -17,21 +17,25 @@ serve: .venv/.run ## set up and start Interlock
 # line of the core is reached by its own tests is shown each time; of the rest, which costs as much again, by `make
 # coverage`.
 CORE := tests/core tests/config/test_roster.py
-WHOLE := tests/behaviours tests/conformance tests/torture
+WHOLE := tests/behaviours tests/conformance
+TORTURE := tests/torture
 BROWSER := tests/browser
+APART := $(WHOLE) $(TORTURE) $(BROWSER)
 test: check .tools/.browser ## set up, check and test everything, in under 15 minutes
 	@$(BIN)/coverage erase
 	@sh -c 'HYPOTHESIS_PROFILE=test; export HYPOTHESIS_PROFILE; \
 	$(BIN)/python -m pytest $(WHOLE) > .tools/whole.log 2>&1 & whole=$$!; \
-	{ $(BIN)/python -m pytest $(BROWSER) && $(BIN)/coverage run --source=interlock.core -m pytest $(CORE) && \
-		$(BIN)/coverage report --fail-under=100; } > .tools/browser.log 2>&1 & browser=$$!; \
-	trap "kill $$whole $$browser 2> /dev/null" INT TERM; \
-	$(BIN)/python -m pytest tests $(CORE:%=--ignore=%) $(WHOLE:%=--ignore=%) --ignore=$(BROWSER); parts=$$?; \
-	wait $$whole; whole=$$?; wait $$browser; browser=$$?; \
-	cat .tools/whole.log .tools/browser.log; exit $$((parts || whole || browser))'
+	{ $(BIN)/python -m pytest $(BROWSER); browser=$$?; \
+		$(BIN)/python -m pytest $(TORTURE); torture=$$?; \
+		$(BIN)/coverage run --source=interlock.core -m pytest $(CORE) && $(BIN)/coverage report --fail-under=100; core=$$?; \
+		exit $$((browser || torture || core)); } > .tools/beside.log 2>&1 & beside=$$!; \
+	trap "kill $$whole $$beside 2> /dev/null" INT TERM; \
+	$(BIN)/python -m pytest tests $(CORE:%=--ignore=%) $(APART:%=--ignore=%); parts=$$?; \
+	wait $$whole; whole=$$?; wait $$beside; beside=$$?; \
+	cat .tools/whole.log .tools/beside.log; exit $$((parts || whole || beside))'
 
 coverage: .venv/.dev node_modules/.done ## how much of the code the tests of its modules reach
-	HYPOTHESIS_PROFILE=test $(BIN)/coverage run -m pytest tests $(WHOLE:%=--ignore=%) --ignore=$(BROWSER)
+	HYPOTHESIS_PROFILE=test $(BIN)/coverage run -m pytest tests $(APART:%=--ignore=%)
 	@$(BIN)/coverage report --fail-under=95
 
 torture: .venv/.dev node_modules/.done .tools/.browser ## the full counts of everything that is counted; takes hours
