@@ -21,7 +21,7 @@ WHOLE := tests/behaviours tests/conformance
 TORTURE := tests/torture
 BROWSER := tests/browser
 APART := $(WHOLE) $(TORTURE) $(BROWSER)
-test: check .tools/.browser ## set up, check and test everything, in under 15 minutes
+test: check .tools/.browser ## set up, check and test everything
 	@$(BIN)/coverage erase
 	@sh -c 'HYPOTHESIS_PROFILE=test; export HYPOTHESIS_PROFILE; \
 	$(BIN)/python -m pytest $(WHOLE) > .tools/whole.log 2>&1 & whole=$$!; \

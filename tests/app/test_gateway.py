@@ -24,19 +24,6 @@ from tests.fakes import FakeClock
 from tests.running import server_yaml, serving, started
 from tests.upstream.running import stdio_argv
 
-TEXT = """
-posture: strict
-intent_declaration: {mode: inferred, strict_server_validation: false}
-hold: {approvals_needed: 2}
-workspaces: [{id: prod, posture: open}, {id: dev}]
-servers:
-  local: {command: prog, args: [-x], env: {T: "${env:SECRET}"}, cwd: /srv, posture: observe, call_timeout: 5}
-  far: {url: "https://h/mcp", namespace: ns, headers: {A: "Bearer ${env:SECRET}"}, trusted: true}
-  off: {command: prog, enabled: false}
-overrides: {"local:a": read-only, "local:b": dangerous, "far:a": unknown}
-route_rules: [{id: r, effect: deny}]
-"""
-
 
 @pytest.fixture
 def anyio_backend() -> str:
