@@ -170,6 +170,24 @@ def test_two_lone_verbs_at_once_both_succeed(tmp_path: Path) -> None:
     assert len(listed["items"]) == 2
 
 
+def test_a_gateway_that_ends_sends_nobody_to_its_door_while_it_still_holds_the_folder(
+    folder: DataFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(folder.path.parent)
+
+    async def come_and_go() -> tuple[str | None, str | None]:
+        config = gateway.load_config(Values(config=None))
+        with folder.hold() as hold:
+            async with gateway.own_gateway(config, hold, servers=False, listen=True):
+                open_at = folder.announced()
+            return open_at, folder.announced()
+
+    open_at, afterwards = asyncio.run(come_and_go())
+
+    assert open_at is not None
+    assert afterwards is None
+
+
 def test_a_verb_gives_up_on_a_command_that_does_not_finish(
     il: Interlock, folder: DataFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:

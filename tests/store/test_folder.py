@@ -49,6 +49,18 @@ def test_who_finds_it_held_learns_where_the_holder_listens(tmp_path: Path) -> No
     assert caught.value.address == "http://127.0.0.1:7373"
 
 
+def test_a_holder_that_no_longer_listens_gives_no_address_and_still_holds(tmp_path: Path) -> None:
+    folder = DataFolder(tmp_path)
+
+    with folder.hold() as hold:
+        hold.announce("http://127.0.0.1:7373")
+        hold.withdraw()
+        with pytest.raises(FolderBusy) as caught, folder.hold():
+            pass
+
+    assert (caught.value.address, folder.announced()) == (None, None)
+
+
 def test_an_address_of_the_holder_before_is_never_given(tmp_path: Path) -> None:
     folder = DataFolder(tmp_path)
     with folder.hold() as hold:

@@ -156,3 +156,11 @@ def test_our_own_modules_never_make_markup_of_text(file: Path) -> None:
     text = file.read_text(encoding="utf-8")
 
     assert [word for word in MARKUP if word in text] == []
+
+
+@pytest.mark.parametrize("file", OWN, ids=lambda each: each.name)
+def test_in_our_own_tables_nothing_is_found_that_is_not_written_there(file: Path) -> None:
+    # A plain object also answers for `constructor` and `toString`, which somebody may have given as a name.
+    tables = re.findall(r"(?m)^(?:export )?const ([A-Z_]+) = \{(?!\s*__proto__: null)", file.read_text("utf-8"))
+
+    assert tables == []

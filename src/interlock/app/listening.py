@@ -81,6 +81,8 @@ async def listening(gateway: Gateway, listener: socket.socket, hold: Hold) -> As
         try:
             yield
         finally:
+            # First of all: until the last server has ended, others would come to a door that is closed.
+            hold.withdraw()
             server.should_exit = True
             # Whoever only listens would keep the server from ending until its patience is over.
             gateway.parts.feed.end()

@@ -110,6 +110,10 @@ class Hold:
         os.ftruncate(self._lock, 0)
         os.pwrite(self._lock, f"{os.getpid()} {address}".encode(), 0)
 
+    def withdraw(self) -> None:
+        """Say no longer where this process listens; the folder stays held."""
+        os.ftruncate(self._lock, 0)
+
 
 def _announced(lock: int) -> str | None:
     """The address in a lock file, unless it is one of a process that is gone: its successor is about to remove it."""

@@ -1,6 +1,7 @@
 // The words and signs of the dashboard that stand in more than one place. Never colour alone: each has a word and a sign.
 
 export const CLASSES = {
+  __proto__: null,
   "read-only": { word: "Read-only", sign: "eye", does: "It only reads." },
   "write-capable": { word: "Write", sign: "pencil", does: "It changes something." },
   subprocess: { word: "Runs programs", sign: "terminal", does: "It runs a program or a command." },
@@ -12,6 +13,7 @@ export const CLASSES = {
 export const GRAVE = new Set(["dangerous", "unknown"]);
 
 export const STATES = {
+  __proto__: null,
   pending: { word: "Waiting", sign: "clock", tone: "wait" },
   approved: { word: "Approved", sign: "check", tone: "good" },
   denied: { word: "Denied", sign: "cross", tone: "bad" },
@@ -34,9 +36,10 @@ export const STATES = {
 };
 
 /** Through which door an answer came. */
-export const DOORS = { dashboard: "dashboard", cli: "command line", mcp_agent: "supervising agent", system: "system" };
+export const DOORS = { __proto__: null, dashboard: "dashboard", cli: "command line", mcp_agent: "supervising agent", system: "system" };
 
 const PATHS = {
+  __proto__: null,
   eye: "M1.5 8S4 3.500 8 3.500 14.500 8 14.500 8 12 12.500 8 12.500 1.500 8 1.500 8Zm6.500 2a2 2 0 1 0 0-4 2 2 0 0 0 0 4Z",
   pencil: "M11 2.500 13.500 5 5.500 13 2.500 13.500 3 10.500Z",
   terminal: "M2 3h12v10H2Zm2 3 2 2-2 2m4 0h4",

@@ -3,8 +3,8 @@
 
 import { pathOf } from "../api.js";
 
-const VERBS = { read: "tool-read", write: "tool-write", destructive: "tool-destructive" };
-const OPERATIONS = { "read-only": "read", "write-capable": "write" };
+const VERBS = { __proto__: null, read: "tool-read", write: "tool-write", destructive: "tool-destructive" };
+const OPERATIONS = { __proto__: null, "read-only": "read", "write-capable": "write" };
 const SAFE = /^[A-Za-z0-9_@%+=:,./-]+$/;
 const PRINTABLE = /^[ -~]*$/;
 

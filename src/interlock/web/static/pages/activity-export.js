@@ -5,8 +5,8 @@ import { html, signal } from "../html.js";
 import { Problem, queryOf, raw } from "../api.js";
 import { Trouble, toast } from "../parts.js";
 
-const FORMS = { jsonl: "application/x-ndjson", csv: "text/csv" };
-const BROKEN = { detail: "The export broke off, so nothing was saved.", code: "EXPORT_BROKEN", fix: "Try again, or choose a shorter time." };
+const FORMS = { __proto__: null, jsonl: "application/x-ndjson", csv: "text/csv" };
+const BROKEN = { __proto__: null, detail: "The export broke off, so nothing was saved.", code: "EXPORT_BROKEN", fix: "Try again, or choose a shorter time." };
 
 /** The export that is under way: how many rows have come, and how to give it up. */
 const running = signal(null);

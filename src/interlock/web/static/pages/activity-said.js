@@ -5,6 +5,7 @@ export const CALLS = ["tool_call", "policy_decision"];
 export const isCall = (activity) => CALLS.includes(activity.type);
 
 export const TYPES = {
+  __proto__: null,
   tool_call: "Calls that were let pass",
   policy_decision: "Calls that were held or refused",
   approval: "Approvals",
@@ -22,6 +23,7 @@ const count = (number, word) => `${number} ${word}${number === 1 ? "" : "s"}`;
 const because = (text) => (text ? `: ${text}` : "");
 
 const APPROVALS = {
+  __proto__: null,
   created: (each) => `${each.caller} asks to call ${toolOf(each)}; it waits for a second key`,
   voted: (each) => `A call of ${toolOf(each)} by ${each.caller} has ${each.votes?.length ?? "some"} of ${each.approvals_needed ?? "its"} votes`,
   approved: (each) => `${each.approver || "The system"} approved a call of ${toolOf(each)} by ${each.caller}${because(each.resolution)}`,
@@ -34,6 +36,7 @@ const APPROVALS = {
 };
 
 const TOOLS = {
+  __proto__: null,
   baseline: (each) => `${each.server} listed ${count(each.tools, "tool")} for the first time`,
   appeared: (each) => `${toolOf(each)} is new`,
   changed: (each) => `${toolOf(each)} is no longer as it was reviewed`,
@@ -45,6 +48,7 @@ const TOOLS = {
 };
 
 const SERVERS = {
+  __proto__: null,
   added: (each) => `${each.by} added the server ${each.server}`,
   removed: (each) => `${each.by} removed the server ${each.server}`,
   enabled: (each) => `${each.by} switched the server ${each.server} on`,
@@ -53,16 +57,19 @@ const SERVERS = {
 };
 
 const CONFIGS = {
+  __proto__: null,
   "taken up": () => "A new configuration file is in force",
   refused: (each) => `A changed configuration file was not taken up${because((each.problems || []).join("; "))}`,
 };
 
 const TOKENS = {
+  __proto__: null,
   created: (each) => `${each.by} created a token for ${each.principal} (${(each.roles || []).join(", ")})`,
   revoked: (each) => `${each.by} revoked a token of ${each.principal}`,
 };
 
 const SYSTEM = {
+  __proto__: null,
   frozen: (each) => `${each.by} stopped ${each.what}${because(each.reason)}`,
   thawed: (each) => `${each.by} let ${each.what} go on`,
   "signed in": (each) => `${each.by} signed in with a browser`,
@@ -71,7 +78,7 @@ const SYSTEM = {
   records_lost: (each) => each.text,
 };
 
-const SENTENCES = { approval: APPROVALS, tool_change: TOOLS, server_change: SERVERS, config_change: CONFIGS, token_change: TOKENS, system: SYSTEM };
+const SENTENCES = { __proto__: null, approval: APPROVALS, tool_change: TOOLS, server_change: SERVERS, config_change: CONFIGS, token_change: TOKENS, system: SYSTEM };
 
 /** What an activity that is no call tells. */
 export function sentence(activity) {

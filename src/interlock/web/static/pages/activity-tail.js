@@ -14,7 +14,7 @@ const MOST_ASKED = 8;
 /** How long a list that nobody scrolls may grow before it is fetched anew. */
 const MOST_ROWS = 20_000;
 /** The topics of the stream that tell of changes, and the types that these are. */
-const CHANGES = { approval: "approval", tool: "tool_change", server: "server_change", freeze: "system" };
+const CHANGES = { __proto__: null, approval: "approval", tool: "tool_change", server: "server_change", freeze: "system" };
 /** The types of which the stream does not tell all: for these it is looked now and then. */
 const UNTOLD = ["config_change", "token_change", "system"];
 const LOOK_MS = 5000;

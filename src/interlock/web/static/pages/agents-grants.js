@@ -8,7 +8,7 @@ import { ClassBadge, Countdown, Empty, Fetched, now, toast, useFetched } from ".
 import { Said } from "../text.js";
 import { Ask, Table, useFresh } from "./agents-parts.js";
 
-const SCOPES = { once: "this call, once", identical: "the same arguments", tool: "any call of the tool" };
+const SCOPES = { __proto__: null, once: "this call, once", identical: "the same arguments", tool: "any call of the tool" };
 const mayRevoke = () => isAdmin.value || mayApprove.value;
 
 /** All live grants, or those of one caller. */

@@ -74,7 +74,7 @@ function LastCalls({ name, turn }) {
 }
 
 /** What became of an approval, in the words that the queue uses. */
-const OUTCOMES = { created: "pending", voted: "pending" };
+const OUTCOMES = { __proto__: null, created: "pending", voted: "pending" };
 
 function LastApprovals({ name, turn }) {
   const from = useFetched(() => get("/activity", { caller: name, type: "approval", limit: LAST }), [name, turn]);

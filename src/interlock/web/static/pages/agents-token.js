@@ -93,7 +93,7 @@ function Once({ token, onClose }) {
 // Tokens that there are -------------------------------------------------------------------------------------------
 
 const stateOf = (token) => (token.revoked_at ? "revoked" : token.expires_at && Date.parse(token.expires_at) <= now.value ? "expired" : "live");
-const MARKS = { live: ["good", "check", "Live"], revoked: ["dull", "minus", "Revoked"], expired: ["dull", "clock", "Expired"] };
+const MARKS = { __proto__: null, live: ["good", "check", "Live"], revoked: ["dull", "minus", "Revoked"], expired: ["dull", "clock", "Expired"] };
 
 export function Tokens({ items, again }) {
   const [asked, setAsked] = useState(null);

@@ -175,7 +175,7 @@ function Difference({ approval }) {
   </section>`;
 }
 
-const CHANGE_WORDS = { added: "new", removed: "gone", changed: "changed" };
+const CHANGE_WORDS = { __proto__: null, added: "new", removed: "gone", changed: "changed" };
 
 export function Changes({ changes, cut }) {
   if (!changes.length) return html`<p>The arguments are the same.</p>`;

@@ -5,12 +5,14 @@ import { Said } from "../text.js";
 import { Mark } from "./agents-parts.js";
 
 const SEVERITIES = {
+  __proto__: null,
   high: ["bad", "alert", "high"],
   medium: ["wait", "alert", "medium"],
   low: ["dull", "minus", "low"],
   info: ["dull", "question", "info"],
 };
 export const OUTCOMES = {
+  __proto__: null,
   ok: ["good", "check", "Answered"],
   "tool-error": ["wait", "alert", "Tool error"],
   "rpc-error": ["wait", "cross", "Refused by the server"],
@@ -20,12 +22,14 @@ export const OUTCOMES = {
   protocol: ["bad", "question", "Broke the protocol"],
 };
 const DECISIONS = {
+  __proto__: null,
   Execute: ["good", "check", "Called"],
   ExecuteOnce: ["wait", "check", "Called once"],
   GenerateOnly: ["dull", "pencil", "Only written down"],
   Refuse: ["bad", "cross", "Not called"],
 };
 const ENDS = {
+  __proto__: null,
   complete: ["good", "check", "Complete"],
   interrupted: ["wait", "stop", "Interrupted"],
   budget: ["wait", "clock", "Out of calls"],

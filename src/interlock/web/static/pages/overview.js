@@ -11,7 +11,7 @@ import { Plot } from "../plot.js";
 import { Said } from "../text.js";
 import { STATES } from "../words.js";
 
-const RANGES = { "1h": "Last hour", "24h": "Last 24 hours", "7d": "Last 7 days" };
+const RANGES = { __proto__: null, "1h": "Last hour", "24h": "Last 24 hours", "7d": "Last 7 days" };
 const PAUSE_MS = 1000;
 /** What takes long to count is counted less often: looking on must not be work for the gateway. */
 const REST = 4;
@@ -121,7 +121,7 @@ function Stopped() {
   return html`<${Card} title="Stopped">${items.length ? html`<ul class="plain strip">${items.map((each) => html`<li key=${named(each)}><${Sign} name="stop" /><strong><${Said} text=${named(each)} /></strong> <span class="dull">by <${Said} text=${each.by} most=${40} /> <${Time} at=${each.at} /></span></li>`)}</ul>` : html`<p class="dull">Nothing is stopped.</p>`}<//>`;
 }
 
-const STANDINGS = { changed: "Changed since it was reviewed: calls are refused until somebody looks.", new: "New since its server was reviewed." };
+const STANDINGS = { __proto__: null, changed: "Changed since it was reviewed: calls are refused until somebody looks.", new: "New since its server was reviewed." };
 
 function Definitions() {
   const from = useLive(() => get("/tools"), ["tool", "server"]);
@@ -139,6 +139,7 @@ function Drifted({ tools }) {
 
 /** The lines of each way to look at calls: the word of the answer, and the colour. */
 const LINES = {
+  __proto__: null,
   status: { success: "good", blocked: "deep", denied: "bad", error: "wait", timeout: "firm", cancelled: "dull", indeterminate: "accent" },
   verdict: { allow: "good", hold: "wait", deny: "bad" },
 };

@@ -105,7 +105,7 @@ function Recorded({ found: { recorded, verdict } }) {
   return html`<p>When it was made (<a href=${pathOf("activity", recorded.id)}><${Time} at=${recorded.at} /></a>), the verdict was <${StateBadge} state=${recorded.verdict} /> by <code><${Said} text=${recorded.rule_id || "a gate"} /></code>, and its end was <${StateBadge} state=${recorded.status} />. ${same ? "It would be the same now." : html`<strong>It would be different now.</strong>`}</p>`;
 }
 
-const OUTCOMES = { passed: "passed", "not reached": "not reached" };
+const OUTCOMES = { __proto__: null, passed: "passed", "not reached": "not reached" };
 
 const Trace = ({ trace }) => html`<div class="table-box" tabindex="0" role="region" aria-label="Gate by gate"><table class="list"><thead><tr><th scope="col">Gate</th><th scope="col">Outcome</th><th scope="col">Why</th></tr></thead>
   <tbody>${trace.map((each, at) => html`<tr key=${at} class=${each.outcome === "not reached" ? "dull" : ""}><th scope="row">${each.step}</th><td>${OUTCOMES[each.outcome] ? html`<span class="dull">${OUTCOMES[each.outcome]}</span>` : html`<${StateBadge} state=${each.outcome} />`}</td><td><${Said} text=${each.text} most=${400} /></td></tr>`)}</tbody></table></div>`;

@@ -12,6 +12,7 @@ const Quoted = ({ text }) => html`<code><${Said} text=${shown(text)} most=${200}
 const anyOf = (values) => listed(values).map((each, at, all) => html`${at ? (at === all.length - 1 ? " or " : ", ") : ""}<${Quoted} text=${each} />`);
 
 const WORDS = {
+  __proto__: null,
   workspace_id: (value) => html`the caller is in workspace ${anyOf(value)}`,
   server_id: (value) => html`the server is ${anyOf(value)}`,
   tool_pattern: (value) => html`the tool is like ${anyOf(value)}`,
@@ -21,6 +22,7 @@ const WORDS = {
 };
 
 const MATCHERS = {
+  __proto__: null,
   equals: "is",
   not: "is not",
   in: "is one of",

@@ -13,7 +13,7 @@ import { Replay } from "./rules-replay.js";
 import { TestRule } from "./rules-test.js";
 
 const VIEWS = [["", "In force"], ["test", "Test"], ["replay", "Replay"]];
-const PARTS = { test: TestRule, replay: Replay };
+const PARTS = { __proto__: null, test: TestRule, replay: Replay };
 
 export function Rules() {
   const { view = "", call } = query.value;
@@ -76,7 +76,7 @@ function Hits({ rule }) {
   return html`<p class="dull"><strong>${counted(rule.hits, "hit")}</strong>, last <${Time} at=${rule.last_hit} /></p>`;
 }
 
-const MARKS = { shadowed: "Shadowed", "never-matches": "Never matches", contradictory: "Contradictory", "decides-nothing": "Decides nothing", "unreachable-workspace": "Nobody can be there" };
+const MARKS = { __proto__: null, shadowed: "Shadowed", "never-matches": "Never matches", contradictory: "Contradictory", "decides-nothing": "Decides nothing", "unreachable-workspace": "Nobody can be there" };
 
 /** Text to copy as it is; it is shown with what would not be seen made visible. */
 function Yaml({ text }) {

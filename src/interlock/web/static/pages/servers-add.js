@@ -106,7 +106,7 @@ function pairsOf(text) {
 
 // What would become of its tools ---------------------------------------------------------------------------------
 
-const VERDICT_WORDS = { allow: "would run at once", hold: "would wait for approval", deny: "would be refused" };
+const VERDICT_WORDS = { __proto__: null, allow: "would run at once", hold: "would wait for approval", deny: "would be refused" };
 
 function Preview({ added, setAdded }) {
   const { wanted, answer } = added;

@@ -46,6 +46,7 @@ const About = ({ server }) => html`<${Card} title="How it is doing"><${Facts} ro
 // What can be done about it --------------------------------------------------------------------------------------
 
 const ASKS = {
+  __proto__: null,
   restart: { word: "Restart", done: "was started anew.", says: "Calls under way may end; what it refers to is read anew." },
   disable: { word: "Disable", done: "is switched off.", says: "Its tools disappear for agents until it is enabled again. Calls under way may end." },
   remove: { word: "Remove", done: "was removed.", says: "Its tools disappear for agents, and its settings are forgotten. What it did stays on record." },
@@ -82,6 +83,7 @@ function Enable({ server, changed }) {
 }
 
 const ACTS = {
+  __proto__: null,
   remove: (server) => del(pathOf("servers", server.id)),
   // One by one, each with the fingerprint that was listed when it was asked: a server cannot slip in another.
   trust: async (_, seen) => {

@@ -15,7 +15,7 @@ export const sinceOf = (server) => (Date.parse(server.since) > 0 ? server.since 
 /** 2026-07-28 ended sessions; what came before needs them. */
 export const eraOf = (version) => (version >= "2026-07-28" ? "without sessions" : "with sessions");
 
-export const TRUST_WORDS = { true: "Trusted: what it says of its tools is believed.", false: "Not trusted: what it says of its tools only makes them stricter." };
+export const TRUST_WORDS = { __proto__: null, true: "Trusted: what it says of its tools is believed.", false: "Not trusted: what it says of its tools only makes them stricter." };
 
 /** What a server offers, by class; each leads to those tools. */
 export function Classes({ server, tools }) {

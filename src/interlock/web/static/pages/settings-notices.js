@@ -8,6 +8,7 @@ import { Mark, Table } from "./agents-parts.js";
 
 const MOST = 50;
 const STATUSES = {
+  __proto__: null,
   delivered: ["good", "check", "Delivered"],
   retrying: ["wait", "clock", "To be tried again"],
   failed: ["bad", "cross", "Given up"],

@@ -29,6 +29,7 @@ export function Settings() {
 }
 
 const POSTURES = {
+  __proto__: null,
   guarded: "reads and writes run; programs, what is dangerous and what is unknown wait",
   strict: "reads run; what is unknown is refused, everything else waits",
   open: "everything runs, unless a rule says otherwise",
@@ -50,7 +51,7 @@ function Gateway({ found }) {
   ]} /><//>`;
 }
 
-const EXPOSED = { search: "by search", direct: "each by its name", both: "by search and by name" };
+const EXPOSED = { __proto__: null, search: "by search", direct: "each by its name", both: "by search and by name" };
 
 function Health({ readiness, listening }) {
   return html`<${Card} title="How it is" actions=${readiness.ready ? html`<${Mark} tone="good" sign="check">Ready<//>` : html`<${Mark} tone="bad" sign="alert">Not ready<//>`}>

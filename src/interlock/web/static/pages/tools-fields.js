@@ -78,6 +78,7 @@ export function valueOf(field, text) {
 
 const NUMBER = /^-?\d+(\.\d+)?([eE][-+]?\d+)?$/;
 const READ = {
+  __proto__: null,
   text: (text) => ({ value: text }),
   choice: (text, field) => ({ value: field.choices[Number(text)] }),
   boolean: (text) => ({ value: text === "true" }),

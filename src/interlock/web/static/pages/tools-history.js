@@ -48,7 +48,7 @@ export function Unsettled({ found, changed }) {
 
 const Fields = ({ changes, complete }) => html`<div class="table-box" tabindex="0" role="region" aria-label="Fields that differ"><${Changes} changes=${asChanges(changes)} cut=${!complete} /></div>`;
 
-const HOW = { baseline: "listed when the server was first seen", appeared: "appeared", changed: "changed", restored: "was as before again" };
+const HOW = { __proto__: null, baseline: "listed when the server was first seen", appeared: "appeared", changed: "changed", restored: "was as before again" };
 
 export function History({ found }) {
   const from = useFetched(() => get(pathOf("tools", found.server, found.tool, "history")), [found.fingerprint, found.standing]);

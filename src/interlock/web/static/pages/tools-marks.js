@@ -4,6 +4,7 @@ import { html } from "../html.js";
 import { Sign } from "../parts.js";
 
 export const STANDINGS = {
+  __proto__: null,
   known: { word: "Reviewed", sign: "check", tone: "dull", says: "It is as it was when it was first listed, or when somebody trusted it." },
   new: { word: "New", sign: "alert", tone: "wait", says: "It appeared later. Its calls are held until somebody trusts it." },
   changed: { word: "Quarantined", sign: "stop", tone: "bad", says: "Its definition changed. Nobody sees it and nobody can call it until somebody trusts it." },
@@ -16,6 +17,7 @@ export function StandingBadge({ standing }) {
 
 /** Where a class comes from. */
 export const SOURCES = {
+  __proto__: null,
   override: "override",
   metadata: "server metadata",
   annotations: "annotations",
@@ -25,6 +27,7 @@ export const SOURCES = {
 
 /** What each finding is, in few words; its sentence says the rest. */
 export const FINDINGS = {
+  __proto__: null,
   "hint-below-name": "Says less than its name",
   "contradictory-hints": "Contradicts itself",
   "malformed-annotations": "Malformed annotations",

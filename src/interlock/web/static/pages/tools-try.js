@@ -13,7 +13,7 @@ import { Field, argumentsOf, fieldsOf, initialText, parsedObject } from "./tools
 import { plainly } from "./tools-live.js";
 
 const OPERATOR_AGENT = "operator-agent";
-const OPERATIONS = { read: "read: it only looks", write: "write: it changes something", destructive: "destructive: it may destroy something" };
+const OPERATIONS = { __proto__: null, read: "read: it only looks", write: "write: it changes something", destructive: "destructive: it may destroy something" };
 const SENSITIVITIES = ["public", "internal", "private", "unknown"];
 
 /** tool name → `{stop}` while it is under way, then `{answer}` or `{problem}`. */

@@ -33,6 +33,7 @@ function Catalogue() {
 // Choosing -------------------------------------------------------------------------------------------------------
 
 const FITS = {
+  __proto__: null,
   server: (each, wanted) => each.server === wanted,
   class: (each, wanted) => each.safety_class === wanted,
   source: (each, wanted) => each.class_source === wanted,
