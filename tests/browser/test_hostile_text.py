@@ -1,7 +1,6 @@
 """Whatever somebody wrote into whatever field: the pages show it, and it does nothing."""
 
 import asyncio
-import os
 from collections.abc import Generator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -9,7 +8,6 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
-from playwright.sync_api import Page, expect
 
 from interlock.clock import SystemClock
 from interlock.core.approvals import Approval
@@ -21,27 +19,7 @@ from interlock.store.protocol import Activity, ActivityType
 from interlock.store.sqlite import SqliteStore
 from tests.browser.hostile import HOSTILE
 from tests.browser.house import House, Reviewer, house
-
-EACH = int(os.environ.get("INTERLOCK_TEST_HOSTILE", "8"))
-"""Every how many of them is opened by itself; in the lists they all are."""
-SHORT = 2_000
-"""Longer than any of these fields becomes on its way through the gateway."""
-
-INERT = """() => {
-  const all = (what) => [...document.querySelectorAll(`#app ${what}`)];
-  const strangers = all(':is(script, iframe, object, embed, base, meta, link, style)').length;
-  const links = all('a[href]').filter(each => new URL(each.href).origin !== location.origin).length;
-  const pictures = all('img').filter(each => !each.src.endsWith('/assets/icon.svg')).length;
-  const walker = document.createTreeWalker(document.getElementById('app'), NodeFilter.SHOW_TEXT);
-  const hidden = [];
-  for (let node = walker.nextNode(); node; node = walker.nextNode()) {
-    const found = node.data.match(/[\\p{Cc}\\p{Cf}\\p{Zl}\\p{Zp}]/u);
-    if (found && !'\\n\\t'.includes(found[0])) hidden.push(found[0].codePointAt(0).toString(16));
-  }
-  return { pwned: window.pwned ?? null, strangers, links, pictures, hidden };
-}"""
-GO = "address => { history.pushState(null, '', address); dispatchEvent(new PopStateEvent('popstate')); }"
-NOTHING: dict[str, Any] = {"pwned": None, "strangers": 0, "links": 0, "pictures": 0, "hidden": []}
+from tests.browser.inert import EACH, NOTHING, SHORT, go, quiet
 
 
 def approval_with(text: str, number: int, now: int) -> Approval:
@@ -147,11 +125,6 @@ def gateway(tmp_path_factory: pytest.TempPathFactory) -> Generator[House]:
         yield running
 
 
-def quiet(page: Page) -> Any:
-    expect(page.locator("[aria-busy]")).to_have_count(0)
-    return page.evaluate(INERT)
-
-
 def test_there_are_two_hundred_of_them() -> None:
     assert len(set(HOSTILE)) >= 200
 
@@ -176,8 +149,7 @@ def test_one_by_one_they_do_nothing(boss: Reviewer) -> None:
     page = boss.page
     for number in range(0, len(HOSTILE), EACH):
         for page_of, entry in (("approvals", f"ap_h{number:03}"), ("activity", f"act-h{number:03}")):
-            # Without loading the page anew, as a link does it.
-            page.evaluate(GO, f"/{page_of}/{entry}")
+            go(page, page_of, entry)
             article = page.get_by_role("article").filter(has=page.locator("code.id", has_text=entry))
 
             # A part that fails leaves the page as it was, so the story of the one before could be taken for it.

@@ -3,6 +3,7 @@
 import { effect, signal } from "./html.js";
 import { arrivals, pending } from "./queue.js";
 import { go } from "./router.js";
+import { plainly } from "./text.js";
 
 const SOUND = "interlock.sound";
 const NOTES = "interlock.notifications";
@@ -47,7 +48,7 @@ function ring() {
 
 function notify(approval) {
   // Only what we know goes out to the desktop; what the requester says about itself stays on the page.
-  const note = new Notification("A call waits for approval", { body: `${approval.tool_name} (${approval.safety_class})`, tag: approval.id });
+  const note = new Notification("A call waits for approval", { body: plainly(`${approval.tool_name} (${approval.safety_class})`), tag: approval.id });
   note.onclick = () => {
     window.focus();
     go(`/approvals/${approval.id}`);

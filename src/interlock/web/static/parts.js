@@ -2,7 +2,7 @@
 
 import { html, signal, useEffect, useRef, useState } from "./html.js";
 import { CLASSES, STATES, signPath } from "./words.js";
-import { Said, seen } from "./text.js";
+import { Long, Said, plainly, seen } from "./text.js";
 import { ahead } from "./session.js";
 
 // Time -----------------------------------------------------------------------------------------------------------
@@ -83,13 +83,13 @@ export function Command({ text }) {
     setCopied(true);
     setTimeout(() => setCopied(false), 1500);
   };
-  return html`<span class="command"><code>${seen(text)}</code><button type="button" class="quiet" onClick=${copy} aria-label=${`Copy: ${text}`}><${Sign} name=${copied ? "check" : "copy"} /></button></span>`;
+  return html`<span class="command"><code>${seen(text)}</code><button type="button" class="quiet" onClick=${copy} aria-label=${`Copy: ${plainly(text)}`}><${Sign} name=${copied ? "check" : "copy"} /></button></span>`;
 }
 
-/** Something that was refused: the sentence, and what to do. */
+/** Something that was refused: the sentence, and what to do. It may repeat a name that somebody else chose. */
 export const Trouble = ({ problem, again }) => html`<div class="trouble" role="alert">
-  <p><strong>${problem.message}</strong> ${problem.code && html`<code>${problem.code}</code>`}</p>
-  ${problem.fix && html`<p>${problem.fix}</p>`}
+  <p><strong><${Long} text=${problem.message} /></strong> ${problem.code && html`<code>${problem.code}</code>`}</p>
+  ${problem.fix && html`<p><${Long} text=${problem.fix} /></p>`}
   ${again && html`<button type="button" onClick=${again}>Try again</button>`}
 </div>`;
 

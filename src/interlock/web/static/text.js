@@ -37,11 +37,18 @@ export function seen(text, { lines = false } = {}) {
   return pieces;
 }
 
+const numberOf = (character) => `U+${character.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}`;
+
 function Odd({ character }) {
-  const point = character.codePointAt(0);
-  const number = `U+${point.toString(16).toUpperCase().padStart(4, "0")}`;
-  return html`<span class="odd" title=${`${number} ${NAMES[point] || "a character that is not seen"}`}>${number}</span>`;
+  const number = numberOf(character);
+  return html`<span class="odd" title=${`${number} ${NAMES[character.codePointAt(0)] || "a character that is not seen"}`}>${number}</span>`;
 }
+
+/** Somebody else's text where only text may stand, as in a choice or a message: what would not be seen, by its number. */
+export const plainly = (text) => String(text).replace(ODD, (character) => `[${numberOf(character)}]`);
+
+/** Whether everything in a text is seen. `lines` lets line ends pass. */
+export const isPlain = (text, { lines = false } = {}) => !(String(text).match(ODD) || []).some((each) => !(lines && PLAIN.has(each)));
 
 /** One line of somebody else's text, such as a name. */
 export function Said({ text, most = 200 }) {

@@ -4,6 +4,7 @@ import { html, useState } from "../html.js";
 import { get } from "../api.js";
 import { choose, query } from "../router.js";
 import { useFetched } from "../parts.js";
+import { isPlain } from "../text.js";
 import { CLASSES, STATES } from "../words.js";
 import { CALLS, TYPES } from "./activity-said.js";
 
@@ -43,7 +44,8 @@ function Field({ name, word, known = [], hint }) {
 }
 
 const named = (table, names) => names.map((each) => [each, table[each]?.word || each]);
-const distinct = (values) => [...new Set(values.filter(Boolean))].sort();
+/** What is not seen as it is is not offered: whoever wants it comes from where it is shown. */
+const distinct = (values) => [...new Set(values.filter((each) => each && isPlain(each)))].sort();
 
 export function Filters({ rows }) {
   const servers = useFetched(() => get("/servers"));

@@ -5,7 +5,7 @@ import { del, get, pathOf } from "../api.js";
 import { isAdmin, mayApprove } from "../session.js";
 import { stale } from "../stream.js";
 import { ClassBadge, Countdown, Empty, Fetched, now, toast, useFetched } from "../parts.js";
-import { Said } from "../text.js";
+import { Said, plainly } from "../text.js";
 import { Ask, Table, useFresh } from "./agents-parts.js";
 
 const SCOPES = { __proto__: null, once: "this call, once", identical: "the same arguments", tool: "any call of the tool" };
@@ -48,7 +48,7 @@ function Row({ grant, caller, onRevoke }) {
     <td><${Countdown} until=${grant.expires_at} /></td>
     <td class="number">${grant.uses}</td>
     <td class="number">${grant.uses_left ?? "any"}</td>
-    ${mayRevoke() && html`<td><button type="button" class="bad" disabled=${stale.value} onClick=${onRevoke} aria-label=${`Revoke the grant for ${grant.server}:${grant.tool}`}>Revoke</button></td>`}
+    ${mayRevoke() && html`<td><button type="button" class="bad" disabled=${stale.value} onClick=${onRevoke} aria-label=${plainly(`Revoke the grant for ${grant.server}:${grant.tool}`)}>Revoke</button></td>`}
   </tr>`;
 }
 

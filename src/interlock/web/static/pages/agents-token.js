@@ -5,7 +5,7 @@ import { html, useState } from "../html.js";
 import { del, get, pathOf, post } from "../api.js";
 import { stale } from "../stream.js";
 import { Dialog, Empty, Sign, Time, Trouble, now, toast, useFetched } from "../parts.js";
-import { Said } from "../text.js";
+import { Said, plainly } from "../text.js";
 import { Ask, Mark, Table } from "./agents-parts.js";
 
 const ROLES = [
@@ -67,7 +67,7 @@ function Wish({ name, onMade, onClose }) {
     </div>
     <details><summary>Owner, workspace and limits</summary><div class="pairs">
       <label>Owner (you, if empty) <input name="owner" maxlength="64" /></label>
-      <label>Workspace <select name="workspace_id"><option value="">none of its own</option>${workspaces.map((each) => html`<option>${each}</option>`)}</select></label>
+      <label>Workspace <select name="workspace_id"><option value="">none of its own</option>${workspaces.map((each) => html`<option value=${each}>${plainly(each)}</option>`)}</select></label>
       <label>Servers it may reach, with commas (all, if empty) <input name="servers" placeholder="github, files-*" /></label>
       <label>Tools it may reach, with commas (all, if empty) <input name="tools" placeholder="list_*, get_*" /></label>
       <${Choice} label="The most it may do" name="ceiling" options=${CEILINGS} />

@@ -5,10 +5,10 @@ import { get, pathOf, post } from "../api.js";
 import { isAdmin, mayApprove } from "../session.js";
 import { choose, query } from "../router.js";
 import { Card, ClassBadge, Empty, Facts, Fetched, Sign, StateBadge, Time, Trouble, useFetched } from "../parts.js";
-import { Said } from "../text.js";
+import { Said, isPlain, plainly } from "../text.js";
 import { Terms } from "./rules-words.js";
 import { parsedObject } from "./tools-fields.js";
-import { plainly, useTools } from "./tools-live.js";
+import { useTools } from "./tools-live.js";
 
 const RECENT = 30;
 const OFFERED = 30;
@@ -54,7 +54,7 @@ function ThoughtCall({ onTest }) {
   const [more, setMore] = useState({});
   const [problem, setProblem] = useState("");
   const set = (name) => (event) => setMore({ ...more, [name]: event.target.value });
-  const offered = tool ? tools.filter((each) => each.name.includes(tool)).slice(0, OFFERED) : tools.slice(0, OFFERED);
+  const offered = tools.filter((each) => each.name.includes(tool) && isPlain(each.name)).slice(0, OFFERED);
   const test = (event) => {
     event.preventDefault();
     const { value, problem: wrong = "" } = parsedObject(json);
@@ -91,8 +91,8 @@ function Trial({ wanted }) {
 const factsOf = (found) => [
   ["Decided by", html`<code><${Said} text=${found.rule_id} /></code>`],
   ["Because", html`<ul class="plain">${found.reasons.map((each, at) => html`<li key=${at}><${Said} text=${each.message} most=${400} />${each.code && html` <code>${each.code}</code>`}${each.fix && html` <span class="dull"><${Said} text=${each.fix} most=${400} /></span>`}</li>`)}</ul>`],
-  ["Class", html`<${ClassBadge} safetyClass=${found.safety_class} /> <span class="dull">by its ${found.class_source}</span>`],
-  ["Operation", found.operation_type],
+  ["Class", html`<${ClassBadge} safetyClass=${found.safety_class} /> <span class="dull">by its <${Said} text=${found.class_source} most=${40} /></span>`],
+  ["Operation", html`<${Said} text=${found.operation_type} most=${40} />`],
   ["Caller", found.caller && html`<${Said} text=${found.caller} />`],
   ["Workspace", found.workspace && html`<${Said} text=${found.workspace} />`],
   ["Posture", found.posture],

@@ -21,7 +21,7 @@ export function Effective({ rows, file }) {
   };
   const found = rows.filter(fits);
   return html`<${Card} title="The configuration in force" actions=${html`<${Command} text="interlock config show" />`}>
-    <p class="dull above">${file ? html`The file is <code>${file}</code>.` : "There is no file."} Secrets are shown as references only.</p>
+    <p class="dull above">${file ? html`The file is <code><${Said} text=${file} most=${400} /></code>.` : "There is no file."} Secrets are shown as references only.</p>
     <div class="filters" role="search">
       <label>Setting or value <input type="search" value=${q} onInput=${(event) => choose({ q: event.target.value })} /></label>
       <label>From <select value=${from} onChange=${(event) => choose({ from: event.target.value })}>${SOURCES.map(([value, word]) => html`<option value=${value}>${word}</option>`)}</select></label>

@@ -2,8 +2,7 @@
 // everything else a field for JSON, so that there is nothing that cannot be typed. The gateway checks it all again.
 
 import { html } from "../html.js";
-import { Long, Said } from "../text.js";
-import { plainly } from "./tools-live.js";
+import { Long, Said, isPlain, plainly } from "../text.js";
 
 const MOST_FIELDS = 60;
 const MOST_CHOICES = 200;
@@ -122,6 +121,7 @@ export function Field({ field, text, problem, onText, at }) {
     <label for=${id}><${Said} text=${field.name} most=${100} />${field.required ? html` <span class="dull">(required)</span>` : ""}</label>
     <${Input} field=${field} text=${text} attributes=${attributes} onText=${(event) => onText(event.target.value)} />
     <p id=${about} class="dull"><span class="hint"><${Said} text=${field.hint} />${field.kind === "json" ? ", as JSON" : ""}</span>${field.description && html`: <q><${Long} text=${field.description} /></q>`}</p>
+    ${!isPlain(text, { lines: true }) && html`<p class="dull">With what is not seen in it: <${Long} text=${text} quoted=${true} /></p>`}
     ${problem && html`<p id=${wrong} class="wrong">${problem}</p>`}
   </div>`;
 }

@@ -6,9 +6,8 @@ import { get, pathOf, post } from "../api.js";
 import { isAdmin } from "../session.js";
 import { stale } from "../stream.js";
 import { Card, Fetched, Time, Trouble, toast, useFetched } from "../parts.js";
-import { Said } from "../text.js";
+import { Said, plainly } from "../text.js";
 import { Changes } from "./approvals.js";
-import { plainly } from "./tools-live.js";
 import { STANDINGS } from "./tools-marks.js";
 
 const asChanges = (changes) => changes.map((each) => ({ ...each, change: each.kind }));

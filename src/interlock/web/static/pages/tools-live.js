@@ -5,7 +5,6 @@ import { useEffect, useRef } from "../html.js";
 import { get } from "../api.js";
 import { on, onOpen } from "../stream.js";
 import { useFetched } from "../parts.js";
-import { seen } from "../text.js";
 
 const REST_MS = 1000;
 
@@ -50,8 +49,5 @@ export function countBy(items, word) {
   for (const each of items) counts[word(each)] = (counts[word(each)] || 0) + 1;
   return counts;
 }
-
-/** Somebody else's text where only text may stand, as in a choice or a message: what would not be seen, by its number. */
-export const plainly = (text) => seen(String(text)).map((each) => (typeof each === "string" ? each : `[U+${each.props.character.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}]`)).join("");
 
 export const counted = (count, word) => `${count.toLocaleString("en")} ${word}${count === 1 ? "" : "s"}`;

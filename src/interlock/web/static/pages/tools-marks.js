@@ -2,6 +2,7 @@
 
 import { html } from "../html.js";
 import { Sign } from "../parts.js";
+import { plainly } from "../text.js";
 
 export const STANDINGS = {
   __proto__: null,
@@ -36,7 +37,7 @@ export const FINDINGS = {
 };
 
 export const FindingsMark = ({ findings }) =>
-  findings.length > 0 && html`<span class="badge tone-wait" title=${findings.map((each) => each.text).join("; ")}><${Sign} name="alert" />${FINDINGS[findings[0].code] || findings[0].code}${findings.length > 1 && ` +${findings.length - 1}`}</span>`;
+  findings.length > 0 && html`<span class="badge tone-wait" title=${plainly(findings.map((each) => each.text).join("; "))}><${Sign} name="alert" />${FINDINGS[findings[0].code] || findings[0].code}${findings.length > 1 && ` +${findings.length - 1}`}</span>`;
 
 /** One choice of a filter; none is a choice too. */
 export const Choice = ({ label, value = "", options, none = "any", onChange }) => html`<label>${label} <select value=${value} onChange=${onChange}>

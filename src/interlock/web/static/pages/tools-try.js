@@ -7,10 +7,9 @@ import { me } from "../session.js";
 import { stale } from "../stream.js";
 import { pending } from "../queue.js";
 import { Card, Sign, StateBadge, Trouble, toast } from "../parts.js";
-import { Long } from "../text.js";
+import { Long, plainly } from "../text.js";
 import { Whole } from "../tree.js";
 import { Field, argumentsOf, fieldsOf, initialText, parsedObject } from "./tools-fields.js";
-import { plainly } from "./tools-live.js";
 
 const OPERATOR_AGENT = "operator-agent";
 const OPERATIONS = { __proto__: null, read: "read: it only looks", write: "write: it changes something", destructive: "destructive: it may destroy something" };
@@ -18,6 +17,9 @@ const SENSITIVITIES = ["public", "internal", "private", "unknown"];
 
 /** tool name → `{stop}` while it is under way, then `{answer}` or `{problem}`. */
 const runs = signal({});
+
+/** No problem of any field, not even of one that is called like what every object has. */
+const NONE = Object.freeze(Object.create(null));
 
 const setRun = (name, run) => (runs.value = { ...runs.value, [name]: run });
 
@@ -48,14 +50,14 @@ export function TryIt({ found }) {
   const [operation, setOperation] = useState(found.call_with.replace("call_tool_", ""));
   const [sensitivity, setSensitivity] = useState("");
   const [reason, setReason] = useState("");
-  const [problems, setProblems] = useState({});
+  const [problems, setProblems] = useState(NONE);
   const run = runs.value[found.name];
   const busy = Boolean(run?.stop);
   const read = () => (asJson ? parsedObject(json) : argumentsOf(fields, typed));
   const submit = (event) => {
     event.preventDefault();
     const { value, problem, problems: wrong } = read();
-    setProblems(problem ? { "": problem } : wrong || {});
+    setProblems(problem ? { __proto__: null, "": problem } : wrong || NONE);
     if (value === undefined) return;
     const intent = { operation_type: operation, ...(sensitivity && { data_sensitivity: sensitivity }), ...(reason && { reason }) };
     send(found, { arguments: value, entry: "try-it", variant: operation, intent });
