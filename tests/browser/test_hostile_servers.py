@@ -59,8 +59,8 @@ def first_tools() -> list[dict[str, Any]]:
 
 
 def later_tools() -> list[dict[str, Any]]:
-    """Every second tool says what another one said, and some are new."""
-    turned = [*HOSTILE[1:], HOSTILE[0]]
+    """Every second tool says what another one said, and some are new. All of it must fit into one message."""
+    turned = [text[:PROPERTY] for text in (*HOSTILE[1:], HOSTILE[0])]
     changed = [tool(name, (turned if at % 2 else HOSTILE)[at]) for at, name in enumerate(names())]
     return [*changed, *(tool(f"new {name}", "") for name in names()[::10])]
 
@@ -104,7 +104,7 @@ def gateway(tmp_path_factory: pytest.TempPathFactory) -> Generator[House]:
     tools.write_text(json.dumps(first_tools()), encoding="utf-8")
     said.write_text("\n".join(text[:PROPERTY].replace("\n", " ") for text in HOSTILE) + "\n", encoding="utf-8")
     with refusing() as address:
-        refused = "".join(f"  h{number:03}: {{url: '{address}/{number}'}}\n" for number in range(ALL))
+        refused = "".join(f"  h{number:03}: {{url: '{address}/{number}'}}\n" for number in OPENED)
         evil = server_yaml("evil", loud(stdio_argv(log, tools=tools), said))
         with house(folder, f"servers:\n{evil}{refused}") as running:
             lists(running, ALL)
@@ -167,7 +167,7 @@ def test_one_server_that_is_down_does_nothing(boss: Reviewer) -> None:
     page = boss.page
     for number in OPENED:
         go(page, "servers", f"h{number:03}")
-        page.locator(".trouble", has_text="initialize was refused").wait_for()
+        page.locator(".said", has_text="initialize was refused").first.wait_for()  # it is tried again meanwhile
 
         assert quiet(page) == NOTHING, HOSTILE[number][:100]
         assert boss.complaints == [], HOSTILE[number][:100]

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+import interlock.web
 from interlock.clock import SystemClock
 from interlock.core.approvals import Approval
 from interlock.core.grants import GrantKey
@@ -20,6 +21,9 @@ from interlock.store.sqlite import SqliteStore
 from tests.browser.hostile import HOSTILE
 from tests.browser.house import House, Reviewer, house
 from tests.browser.inert import EACH, NOTHING, SHORT, go, quiet
+
+
+PAGES = Path(interlock.web.__file__).parent / "static" / "pages"
 
 
 def approval_with(text: str, number: int, now: int) -> Approval:
@@ -125,8 +129,27 @@ def gateway(tmp_path_factory: pytest.TempPathFactory) -> Generator[House]:
         yield running
 
 
+WHERE = {
+    "approvals": "here: reasons, arguments, intents, who asks, who answered and why",
+    "activity": "here: calls; in test_hostile_fields: changes of everything, by whom and why",
+    "agents": "test_hostile_fields: names, owners, labels and limits of tokens, grants, their dialogs",
+    "rules": "test_hostile_fields: conditions, approvers, suggestions, trials, replays; test_hostile_servers: tools",
+    "settings": "test_hostile_fields: values, workspaces, credentials, notices, the issuer",
+    "lab": "test_hostile_fields: targets, servers, plans, calls, findings, evidence, notes",
+    "overview": "test_hostile_fields: stops and why; test_hostile_servers: problems of servers, tools that changed",
+    "servers": "test_hostile_servers: problems, logs, tools, the question about trust",
+    "tools": "test_hostile_servers: names, texts, schemas, annotations, findings, changes, the form to try one",
+    "api": "nothing on it was written by anybody but us; what a route answers is shown by the parts of the others",
+}
+"""Which fields of which page are filled with them, and in which module."""
+
+
 def test_there_are_two_hundred_of_them() -> None:
     assert len(set(HOSTILE)) >= 200
+
+
+def test_no_page_is_forgotten() -> None:
+    assert {each.stem.partition("-")[0] for each in PAGES.glob("*.js")} == set(WHERE)
 
 
 def test_in_the_list_of_approvals_they_do_nothing(boss: Reviewer) -> None:
