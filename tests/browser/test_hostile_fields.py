@@ -10,12 +10,13 @@ from playwright.sync_api import expect
 
 from interlock.store.folder import DataFolder
 from tests.browser.hostile import HOSTILE
-from tests.browser.hostile_store import config, fill, name_of, rule_with, yaml_of
+from tests.browser.hostile_store import config, fill, name_of, yaml_of
 from tests.browser.house import SECONDS, House, Reviewer, house
 from tests.browser.inert import EACH, NOTHING, go, query_of, quiet, unfolded
 
 ALL = len(HOSTILE)
 OPENED = range(0, ALL, EACH)
+ODD = "<img src=x onerror=window.pwned=1>\u202e\x1b[31m\u200bAPPROVED"
 
 
 @pytest.fixture(scope="module")
@@ -106,11 +107,11 @@ def test_calls_that_are_decided_anew_do_nothing(boss: Reviewer) -> None:
 
 
 def test_faults_of_a_configuration_repeat_them_and_do_nothing(boss: Reviewer) -> None:
-    rules = [{**rule_with(text, number), "server_id": text} for number, text in enumerate(HOSTILE) if len(text) < 300]
+    rule = {"id": "odd", "effect": "hold", "tool_pattern": ODD}
     page = boss.open("/rules?view=replay")
-    page.get_by_label("A candidate").fill(yaml_of({"route_rules": rules}))
+    page.get_by_label("A candidate").fill(yaml_of({"route_rules": [rule]}))
     page.get_by_role("button", name="Replay", exact=True).last.click()
-    page.locator(".faults").get_by_role("alert").wait_for()
+    expect(page.locator(".faults").get_by_role("alert")).to_contain_text("bad pattern")
 
     assert quiet(page) == NOTHING
     boss.complaints.clear()  # the browser writes down every refusal
@@ -135,13 +136,10 @@ def test_in_questions_and_forms_they_do_nothing(boss: Reviewer) -> None:
 PLACES = (("tools", "x"), ("servers",), ("approvals",), ("activity",), ("lab",), ("agents",), ())
 
 
-NOWHERE = "<img src=x onerror=window.pwned=1>\u202e\x1b[31m\u200bAPPROVED"
-
-
 def test_in_an_address_they_do_nothing(boss: Reviewer) -> None:
     page = boss.open("/settings")
     for place in PLACES:
-        go(page, *place, NOWHERE)
+        go(page, *place, ODD)
 
         assert quiet(page) == NOTHING, place
     boss.complaints = [each for each in boss.complaints if "404" not in each]  # the browser writes them down

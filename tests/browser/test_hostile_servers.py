@@ -155,6 +155,7 @@ def test_where_servers_and_changes_are_listed_they_do_nothing(boss: Reviewer, ad
 
 def test_where_a_rule_is_tested_the_tools_on_offer_do_nothing(boss: Reviewer) -> None:
     page = boss.open("/rules?view=test")
+    page.get_by_label("Tool").fill("evil:a")
     page.locator("datalist option").first.wait_for(state="attached")
 
     assert quiet(page) == NOTHING
@@ -183,4 +184,12 @@ def test_one_tool_by_itself_does_nothing(boss: Reviewer, view: str) -> None:
         page.locator(f'.tool-head a[href="/activity{calls}"]').wait_for()
 
         assert unfolded(page) == NOTHING, name
+        assert page.locator("[aria-invalid=true]").count() == 0, name  # nothing was typed yet
         assert boss.complaints == [], name
+
+
+def test_what_would_be_sent_unseen_is_shown_beside_its_field(boss: Reviewer) -> None:
+    page = boss.page
+    go(page, "tools", "evil", "a\u202eb", query="?view=try")
+
+    expect(page.get_by_text("With what is not seen in it").first).to_be_visible()

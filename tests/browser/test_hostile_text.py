@@ -22,7 +22,6 @@ from tests.browser.hostile import HOSTILE
 from tests.browser.house import House, Reviewer, house
 from tests.browser.inert import EACH, NOTHING, SHORT, go, quiet
 
-
 PAGES = Path(interlock.web.__file__).parent / "static" / "pages"
 
 
