@@ -41,8 +41,12 @@ class World:
         """Have the server list these tools, and wait until the gateway knows them."""
         list_other_tools(self.folder / "log", self.folder / "tools", list(tools))
         async with asyncio.timeout(SECONDS):
-            while [dict(each.descriptor) for each in self.running.gateway.pipeline.book] != list(tools):  # noqa: ASYNC110 - another process brings it about
+            while self._listed() != list(tools):  # noqa: ASYNC110 - another process brings it about
                 await asyncio.sleep(0.01)
+
+    def _listed(self) -> list[Any]:
+        book = self.running.gateway.pipeline.book
+        return [dict(one) for each in book for one in (each.descriptor, *each.others)]
 
     def standing(self, tool: str = "read_note") -> Standing | None:
         found = self.running.gateway.pipeline.book.find("up", tool)
@@ -118,6 +122,23 @@ async def test_a_changed_tool_is_neither_listed_nor_callable_until_it_is_trusted
         assert (code(freed), here.sends()) == (None, 1)
         assert "read_note" in await names(client)
         assert [each.body["change"] for each in await here.told()] == ["baseline", "changed", "trusted"]
+
+
+async def test_a_tool_that_is_listed_twice_is_neither_listed_nor_callable_until_one_is_left(tmp_path: Path) -> None:
+    async with world(tmp_path) as here, Client(here.running.url) as client:
+        await here.lists(READ, FLIPPED, *OTHERS)
+        listed, searched = await names(client), await found(client, "read_note")
+        refused = await client.call_tool("up__read_note", {})
+        shown = await here.word("GET", "/tools/up/read_note")
+        await here.lists(READ, *OTHERS)
+        freed = await client.call_tool("up__read_note", {})
+
+    assert "read_note" not in listed
+    assert "up:read_note" not in searched
+    assert code(refused) == "QUARANTINED"
+    assert (shown["standing"], shown["other_definitions"]) == ("twice", [FLIPPED])
+    assert [each["code"] for each in shown["findings"]] == ["name-listed-twice"]
+    assert (code(freed), here.sends()) == (None, 1)
 
 
 @pytest.mark.parametrize("era", ERAS)

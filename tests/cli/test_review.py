@@ -33,7 +33,8 @@ class Changing:
         eventually(lambda: self._definitions() == listed)
 
     def _definitions(self) -> list[Any]:
-        return [dict(each.descriptor) for each in self.running.gateway.pipeline.book]
+        book = self.running.gateway.pipeline.book
+        return [dict(one) for each in book for one in (each.descriptor, *each.others)]
 
     def sent(self) -> int:
         return len([each for each in received(self.folder / "log") if each.method == "tools/call"])
@@ -62,6 +63,25 @@ def shared(shared_gateway: tuple[Running, Path], monkeypatch: pytest.MonkeyPatch
     running, folder = shared_gateway
     monkeypatch.setenv("INTERLOCK_DATA_DIR", str(running.folder.path))
     return Changing(running, folder)
+
+
+def test_a_tool_that_is_listed_twice_is_shown_with_both_definitions_and_cannot_be_trusted(
+    il: Interlock, changing: Changing
+) -> None:
+    changing.lists(READ, CHANGED, LATE)
+    row = next(line for line in il("tool", "list").lines if line.startswith("up:read_note"))
+    shown, difference = il("tool", "show", "up:read_note"), il("tool", "diff", "up:read_note")
+    refused, all_others = il("tool", "trust", "up:read_note"), il("tool", "trust", "up", "--all")
+
+    assert row.split()[1] == "twice"
+    told = (
+        "  the server lists this name 2 times, with definitions that differ, so it is quarantined [name-listed-twice]"
+    )
+    assert told in shown.lines
+    assert difference.lines[0] == "up:read_note is listed more than once, with definitions that differ:"
+    assert (refused.exit, "more than once" in refused.err) == (10, True)
+    assert (all_others.exit, all_others.lines) == (0, ["up:get_late"])
+    assert "The server lists 'up:read_note' more than once" in all_others.err
 
 
 def test_a_changed_tool_is_shown_and_blocked_until_it_is_trusted(il: Interlock, changing: Changing) -> None:

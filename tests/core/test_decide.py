@@ -522,6 +522,23 @@ def test_rules_freezes_quarantine_and_scope_stop_the_lab_like_anybody(entry: Lab
     assert [code(decide(replace(each, entry=entry))) for each in stopped.values()] == list(stopped)
 
 
+@pytest.mark.parametrize(
+    ("standing", "text"),
+    [
+        (Standing.CHANGED, "Tool 'github:get_x' changed after it was reviewed and is quarantined."),
+        (
+            Standing.TWICE,
+            "The server lists 'github:get_x' more than once, with definitions that differ, so it is quarantined.",
+        ),
+    ],
+)
+def test_a_quarantine_says_what_it_is_for(standing: Standing, text: str) -> None:
+    verdict = decide(situation(tool("get_x", standing)))
+
+    assert isinstance(verdict, Deny)
+    assert verdict.reasons[0].text == text
+
+
 # Properties -----------------------------------------------------------------------------------------------------
 
 

@@ -2,6 +2,7 @@
 
 import copy
 import json
+from dataclasses import replace
 from typing import Any, TypeAlias, cast
 
 import pytest
@@ -144,10 +145,14 @@ OLD, OTHER, THIRD = defined(name="x", v=1), defined(name="x", v=2), defined(name
 NEW, KNOWN, CHANGED = Standing.NEW, Standing.KNOWN, Standing.CHANGED
 
 
-def test_a_listing_is_read_by_name_and_of_two_tools_with_one_name_the_first_counts() -> None:
-    tools: list[dict[str, Json]] = [{"name": "x", "v": 1}, {"name": "x", "v": 2}, {"name": 5}, {"v": 1}, {"name": ""}]
+TWICE = replace(definition_of('{"definitions":[{"name":"x","v":1},{"name":"x","v":2}]}'), is_one=False)
 
-    assert definitions(tools) == {"x": OLD, "": defined(name="")}
+
+def test_a_listing_is_read_by_name_and_all_that_is_listed_under_a_name_counts() -> None:
+    tools: list[dict[str, Json]] = [{"name": "x", "v": 2}, {"name": "x", "v": 1}, {"name": 5}, {"v": 1}, {"name": ""}]
+
+    assert definitions(tools) == {"x": TWICE, "": defined(name="")}
+    assert definitions([{"name": "x", "v": 1}, {"v": 1, "name": "x"}]) == {"x": OLD}
 
 
 @given(descriptors())
@@ -168,6 +173,10 @@ JUDGEMENTS: list[tuple[Reviewed | None, Definition, bool, Standing, Turn | None,
     (Reviewed(None, OLD.fingerprint), OLD, False, NEW, None, Reviewed(None, OLD.fingerprint)),
     (Reviewed(None, OLD.fingerprint), OTHER, False, NEW, Turn.APPEARED, Reviewed(None, OTHER.fingerprint)),
     (Reviewed(None, OLD.fingerprint), OLD, True, KNOWN, Turn.APPEARED, Reviewed(OLD)),
+    (None, TWICE, True, Standing.TWICE, Turn.APPEARED, Reviewed(None, TWICE.fingerprint)),
+    (Reviewed(OLD), TWICE, True, Standing.TWICE, Turn.CHANGED, Reviewed(OLD, TWICE.fingerprint)),
+    (Reviewed(OLD, TWICE.fingerprint), TWICE, False, Standing.TWICE, None, Reviewed(OLD, TWICE.fingerprint)),
+    (Reviewed(OLD, TWICE.fingerprint), OLD, False, KNOWN, Turn.RESTORED, Reviewed(OLD)),
 ]
 
 

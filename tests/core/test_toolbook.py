@@ -5,7 +5,7 @@ import pytest
 from interlock.core.model import Call, Caller, JsonObject, OperationType, Scope, Standing
 from interlock.core.rules import Rule, RuleBook
 from interlock.core.safety import Effect, SafetyClass
-from interlock.core.toolbook import Listing, ToolBook, may_ever_call, nearest, reaches, similar
+from interlock.core.toolbook import Listing, ToolBook, may_ever_call, may_know, nearest, reaches, similar
 
 BOOK = (
     ToolBook()
@@ -59,12 +59,45 @@ def test_a_new_listing_replaces_the_old_one_and_leaves_the_others_and_the_old_bo
     assert BOOK.find("db", "run_sql") is not None
 
 
-def test_of_two_tools_with_one_name_the_first_counts() -> None:
-    twice = [{"name": "get_x", "description": "first"}, {"name": "get_x", "description": "second"}]
-    found = ToolBook().with_listing(Listing("s", "s", twice)).find("s", "get_x")
+FIRST, SECOND = {"name": "get_x", "description": "first"}, {"name": "get_x", "description": "second"}
+
+
+@pytest.mark.parametrize("trusted", [False, True])
+@pytest.mark.parametrize("standings", [None, {"get_x": Standing.KNOWN}])
+def test_a_name_that_is_listed_with_two_definitions_is_quarantined_and_both_are_kept(
+    standings: dict[str, Standing] | None, trusted: bool
+) -> None:
+    listing = Listing("s", "s", [FIRST, SECOND], trusted, standings=standings)
+    found = ToolBook().with_listing(listing).find("s", "get_x")
 
     assert found is not None
-    assert found.descriptor["description"] == "first"
+    assert (found.tool.standing, found.descriptor, found.others) == (Standing.TWICE, FIRST, (SECOND,))
+    assert not may_know(Caller("a"), found)
+    assert [each.code for each in found.classification.findings] == ["name-listed-twice"]
+
+
+def test_the_same_definition_twice_is_one_tool_with_a_finding() -> None:
+    found = ToolBook().with_listing(Listing("s", "s", [FIRST, dict(reversed(FIRST.items())), FIRST])).find("s", "get_x")
+    once = ToolBook().with_listing(Listing("s", "s", [FIRST])).find("s", "get_x")
+
+    assert found is not None
+    assert once is not None
+    assert (found.tool, len(found.others)) == (once.tool, 2)
+    assert [each.text for each in found.classification.findings] == [
+        "the server lists this name 3 times, with the same definition"
+    ]
+
+
+def test_the_fingerprint_of_what_is_listed_twice_covers_all_of_it_in_any_order() -> None:
+    def fingerprint_of(*tools: JsonObject) -> str:
+        found = ToolBook().with_listing(Listing("s", "s", tools)).find("s", "get_x")
+        assert found is not None
+        return found.tool.fingerprint
+
+    both = fingerprint_of(FIRST, SECOND)
+
+    assert both == fingerprint_of(SECOND, FIRST)
+    assert both not in (fingerprint_of(FIRST), fingerprint_of(SECOND), fingerprint_of(FIRST, {**SECOND, "x": 1}))
 
 
 @pytest.mark.parametrize(

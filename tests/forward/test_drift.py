@@ -19,7 +19,7 @@ from interlock.store.protocol import Activity, ActivityFilter, ActivityType, Sto
 from interlock.store.sqlite import SqliteStore
 from tests.store.examples import ALLOW, FORBID, TickingClock, run_elsewhere
 
-NEW, KNOWN, CHANGED = Standing.NEW, Standing.KNOWN, Standing.CHANGED
+NEW, KNOWN, CHANGED, TWICE = Standing.NEW, Standing.KNOWN, Standing.CHANGED, Standing.TWICE
 READ: dict[str, Any] = {"name": "read", "description": "Reads.", "annotations": {"readOnlyHint": True}}
 FLIPPED = {**READ, "annotations": {"readOnlyHint": False}}
 WRITE: dict[str, Any] = {"name": "write", "description": "Writes."}
@@ -98,6 +98,32 @@ async def test_a_listing_comes_back_as_it_was_but_for_the_judgement(drift: Drift
     assert judged.overrides == given.overrides
 
 
+async def test_what_is_listed_twice_is_no_baseline_and_cannot_be_trusted(drift: Drift, store: SqliteStore) -> None:
+    assert await standings(drift, READ, WRITE, FLIPPED) == {"read": TWICE, "write": KNOWN}
+    assert set((await store.baselines())["s"]) == {"write", "read"}
+    assert (await store.baselines())["s"]["read"].definition is None
+    assert (await refusal(drift.trust("s", "read", "alice")))[0] is Code.QUARANTINED
+    assert await drift.trust("s", None, "alice") == ()
+    shown = await drift.difference("s", "read")
+    assert shown is not None
+    assert (shown.standing, [each.path for each in shown.changes]) == (TWICE, ["/definitions"])
+    assert await standings(drift, READ, WRITE) == {"read": NEW, "write": KNOWN}
+
+
+async def test_a_second_definition_of_a_reviewed_tool_is_on_record_and_one_that_goes_frees_it(
+    drift: Drift, store: SqliteStore
+) -> None:
+    await standings(drift, READ)
+
+    assert await standings(drift, READ, FLIPPED) == {"read": TWICE}
+    assert await standings(drift, FLIPPED) == {"read": CHANGED}
+    assert await standings(drift, READ) == {"read": KNOWN}
+    assert await story(store) == [
+        *((None, "baseline"), ("read", "changed"), ("read", "changed")),
+        ("read", "restored"),
+    ]
+
+
 async def test_an_empty_first_listing_is_a_baseline_too(drift: Drift) -> None:
     await standings(drift)
 
@@ -170,13 +196,6 @@ async def test_a_new_tool_that_vanished_leaves_nothing_behind(drift: Drift, stor
 
     assert set((await store.baselines())["s"]) == {"read", "late-4"}
     assert await standings(drift, READ, {"name": "late-0"}) == {"read": KNOWN, "late-0": NEW}
-
-
-async def test_of_two_tools_with_one_name_the_first_is_judged(drift: Drift) -> None:
-    await standings(drift, READ, FLIPPED)
-
-    assert await standings(drift, READ) == {"read": KNOWN}
-    assert await standings(drift, FLIPPED, READ) == {"read": CHANGED}
 
 
 async def test_a_restart_forgets_nothing_and_tells_nothing_twice(drift: Drift, store: SqliteStore) -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from interlock.core.health import Health
 from interlock.core.lexicon import DEFAULT
+from interlock.core.model import Standing
 from interlock.core.safety import SafetyClass
 from interlock.forward.fleet import Fleet
 from interlock.forward.link import LinkDown
@@ -250,6 +251,18 @@ async def test_trust_overrides_and_words_count_anew_without_a_new_start() -> Non
         assert seen.fleet.seconds("up") == 5.0
         assert await seen.pid("up") == before
         assert seen.changes == ["up", "up"]
+
+
+async def test_what_is_listed_twice_stays_so_under_another_configuration() -> None:
+    spec = small("up", "TOOLS[:] = [{'name': 'x', 'v': 1}, {'name': 'x', 'v': 2}]\nserve()")
+    async with watched([spec]) as seen:
+        before = seen.fleet.book.find("up", "x")
+        await applied(seen, replace(spec, trusted=True))
+        after = seen.fleet.book.find("up", "x")
+
+    assert before is not None
+    assert after is not None
+    assert (before.tool.standing, after.tool.standing) == (Standing.TWICE, Standing.TWICE)
 
 
 async def test_a_configuration_that_says_the_same_changes_nothing() -> None:

@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from interlock import errors
 from interlock.cli.command import Options, Values, Verb, add_json
 from interlock.cli.gateway import Api, through_gateway
 from interlock.cli.inputs import bad, load_config, read_tools, server_and_tool, split_tool
@@ -17,6 +18,7 @@ from interlock.errors import Exit, InterlockError
 
 _CLASSES = [each.value for each in SafetyClass]
 _KNOWN = "known"
+_TWICE = "twice"
 _NONE = "none"
 _SHORT = 60
 
@@ -166,6 +168,7 @@ _STANDINGS = {
     _KNOWN: "is as it was reviewed.",
     "new": "is new: nobody has reviewed it. It says:",
     "changed": "changed after it was reviewed:",
+    _TWICE: "is listed more than once, with definitions that differ:",
 }
 
 
@@ -221,7 +224,11 @@ async def _trust_one(api: Api, server: str, tool: str, values: Values) -> Any:
 
 
 async def _trust_all(api: Api, server: str, values: Values) -> Any:
-    differing = await _differing(api, server)
+    unsettled = await _differing(api, server)
+    for each in unsettled:
+        if each["standing"] == _TWICE:
+            note(errors.LISTED_TWICE(tool=each["name"]).text)
+    differing = [each for each in unsettled if each["standing"] != _TWICE]
     if not differing:  # the gateway knows why: all is as it was reviewed, the server is down, or there is none
         return await api.post("servers", server, "trust", body={})
     answers = [await _trust_one(api, each["server"], each["tool"], values) for each in differing]

@@ -239,9 +239,11 @@ def _freeze_gate(facts: Facts, found: KnownTool) -> Deny | None:
 
 
 def _drift_gate(facts: Facts, found: KnownTool) -> Deny | None:
-    if found.tool.standing is not Standing.CHANGED:
-        return None
-    return _deny("drift", errors.QUARANTINED(tool=found.tool.shown))
+    reason = _QUARANTINES.get(found.tool.standing)
+    return None if reason is None else _deny("drift", reason(tool=found.tool.shown))
+
+
+_QUARANTINES = {Standing.CHANGED: errors.QUARANTINED, Standing.TWICE: errors.LISTED_TWICE}
 
 
 def _annotation_gate(facts: Facts, found: KnownTool) -> Deny | None:

@@ -11,7 +11,7 @@ reviews acts on that.
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import islice
 from typing import Protocol, TypeGuard
@@ -106,6 +106,8 @@ class Definition:
 
     text: str
     fingerprint: str
+    is_one: bool = True
+    """False for what is listed under one name with several definitions; the text holds them all."""
 
 
 NOTHING = Definition("{}", fingerprint({}))
@@ -118,13 +120,21 @@ def definition_of(text: str) -> Definition:
 
 
 def definitions(tools: Sequence[JsonObject]) -> dict[str, Definition]:
-    """The tools of one listing by name. Of two tools with one name the first counts, as it does in the book."""
-    found: dict[str, Definition] = {}
+    """The tools of one listing by name. The same definition twice is one."""
+    found: dict[str, list[JsonObject]] = {}
     for descriptor in tools:
         name = descriptor.get("name")
-        if isinstance(name, str) and name not in found:
-            found[name] = definition_of(canonical_text(descriptor))
-    return found
+        if isinstance(name, str):
+            found.setdefault(name, []).append(descriptor)
+    return {name: defined(descriptors) for name, descriptors in found.items()}
+
+
+def defined(descriptors: Sequence[JsonObject]) -> Definition:
+    """What is listed under one name, in whatever order."""
+    texts = sorted({canonical_text(each) for each in descriptors})
+    if len(texts) == 1:
+        return definition_of(texts[0])
+    return replace(definition_of(f'{{"definitions":[{",".join(texts)}]}}'), is_one=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,6 +198,8 @@ def judge(listed: Mapping[str, Definition], reviewed: Mapping[str, Reviewed], *,
 
 
 def _standing(definition: Definition, reviewed: Definition | None, *, trusted: bool) -> Standing:
+    if not definition.is_one:
+        return Standing.TWICE
     if reviewed is None:
         return Standing.KNOWN if trusted else Standing.NEW
     return Standing.KNOWN if reviewed == definition else Standing.CHANGED

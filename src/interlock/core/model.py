@@ -94,6 +94,13 @@ class Standing(StrEnum):
     KNOWN = "known"
     NEW = "new"
     CHANGED = "changed"
+    TWICE = "twice"
+    """Its server lists the name more than once, with definitions that differ: nobody knows which one a call is for."""
+
+    @property
+    def is_quarantined(self) -> bool:
+        """Whether the tool is neither listed nor callable."""
+        return self in (Standing.CHANGED, Standing.TWICE)
 
 
 class Tool(Struct, frozen=True):

@@ -6,16 +6,18 @@ against one state of the world and never against two halves of different ones.
 
 import difflib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
+
+from msgspec import structs
 
 from interlock.core.classify import Classification, classify_listing
 from interlock.core.decide import KnownTool, in_scope
-from interlock.core.drift import fingerprint
+from interlock.core.drift import defined, fingerprint
 from interlock.core.globs import compile_glob
 from interlock.core.lexicon import DEFAULT, Lexicon
 from interlock.core.mirrors import Mirror, mirrors_of
-from interlock.core.model import OPERATION_OF_CLASS, Call, Caller, JsonObject, Standing, Tool
+from interlock.core.model import OPERATION_OF_CLASS, Call, Caller, Finding, JsonObject, Standing, Tool
 from interlock.core.rules import Query, RuleBook
 from interlock.core.safety import SafetyClass
 from interlock.core.words import words_of
@@ -31,6 +33,8 @@ class ListedTool:
     known: KnownTool
     descriptor: JsonObject
     mirrors: tuple[Mirror, ...] = ()
+    others: tuple[JsonObject, ...] = ()
+    """What else its server lists under this name."""
 
     @property
     def tool(self) -> Tool:
@@ -94,19 +98,37 @@ class ToolBook:
 def _read(listing: Listing, lexicon: Lexicon) -> Mapping[str, ListedTool]:
     classified = classify_listing(listing.tools, trusted=listing.trusted, overrides=listing.overrides, lexicon=lexicon)
     read: dict[str, ListedTool] = {}
+    again: dict[str, list[JsonObject]] = {}
     for descriptor, (described, classification) in zip(listing.tools, classified, strict=True):
         name = described.name
+        if name in read:
+            again.setdefault(name, []).append(descriptor)
+            continue
         standing = listing.standing(name)
         tool = Tool(listing.server, listing.namespace, name, fingerprint(descriptor), described.hints, standing)
-        # Of two tools with one name the first counts: an upstream must not replace a tool by listing it again.
-        read.setdefault(name, ListedTool(KnownTool(tool, classification), descriptor, mirrors_of(descriptor)))
-    return read
+        read[name] = ListedTool(KnownTool(tool, classification), descriptor, mirrors_of(descriptor))
+    return read | {name: _repeated(read[name], tuple(others)) for name, others in again.items()}
+
+
+NAME_TWICE = "name-listed-twice"
+
+
+def _repeated(first: ListedTool, others: tuple[JsonObject, ...]) -> ListedTool:
+    """A tool that is listed more than once. The same thing twice is one thing; what differs is nobody's to choose, so
+    an upstream can neither replace a tool nor hide one by listing it again."""
+    definition = defined((first.descriptor, *others))
+    said = "with the same definition" if definition.is_one else "with definitions that differ, so it is quarantined"
+    finding = Finding(NAME_TWICE, f"the server lists this name {len(others) + 1} times, {said}")
+    standing = first.tool.standing if definition.is_one else Standing.TWICE
+    tool = structs.replace(first.tool, standing=standing, fingerprint=definition.fingerprint)
+    classification = replace(first.classification, findings=(*first.classification.findings, finding))
+    return replace(first, known=KnownTool(tool, classification), others=others)
 
 
 def may_know(caller: Caller, listed: ListedTool) -> bool:
     """Whether a caller may know that a tool exists: it is in reach of its token and not quarantined."""
     tool = listed.tool
-    return tool.standing is not Standing.CHANGED and in_scope(caller, tool.server, tool.name)
+    return not tool.standing.is_quarantined and in_scope(caller, tool.server, tool.name)
 
 
 def reaches(caller: Caller, server: str) -> bool:

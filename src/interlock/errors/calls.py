@@ -93,6 +93,11 @@ QUARANTINED = Message(
     "Tool '{tool}' changed after it was reviewed and is quarantined.",
     "An operator must look at `interlock tool diff {tool}` and then run `interlock tool trust {tool}`.",
 )
+LISTED_TWICE = Message(
+    Code.QUARANTINED,
+    "The server lists '{tool}' more than once, with definitions that differ, so it is quarantined.",
+    "Its author must give each tool a name of its own. `interlock tool diff {tool}` shows the definitions.",
+)
 NEW_TOOL = Message(
     Code.NEW_TOOL,
     "Tool '{tool}' appeared after its server was first listed and nobody has trusted it yet.",

@@ -87,7 +87,7 @@ class Drift:
         server = listing.server
         try:
             if server not in self._reviewed:
-                await self._begin(server, {tool: Reviewed(each) for tool, each in tools.items()})
+                await self._begin(server, {tool: Reviewed(each) for tool, each in tools.items() if each.is_one})
             reviewed = self._reviewed[server]
             trusted = listing.trusted and _has_room(tools, reviewed)
             judgement = await asyncio.to_thread(judge, tools, reviewed, trusted=trusted)
@@ -120,6 +120,8 @@ class Drift:
         """
         async with self._changing:
             listed = self._named(server, tool)
+            if tool is not None and not listed[tool].is_one:
+                raise InterlockError(errors.LISTED_TWICE(tool=f"{server}:{tool}"))
             if fingerprint is not None and any(each.fingerprint != fingerprint for each in listed.values()):
                 raise InterlockError(errors.CHANGED_AGAIN(tool=f"{server}:{tool}"))
             accepted = [each for each in self._differing(server, listed) if each.before != each.after]
@@ -139,6 +141,8 @@ class Drift:
 
     def _differing(self, server: str, listed: Mapping[str, Definition]) -> Iterable[ToolChange]:
         for tool, definition in listed.items():
+            if not definition.is_one:
+                continue  # there is no one thing to trust
             yield ToolChange(Turn.TRUSTED, tool, Standing.KNOWN, self._definition(server, tool), definition)
 
     def _definition(self, server: str, tool: str) -> Definition | None:

@@ -318,7 +318,8 @@ def _offer_of(server: str, can: Abilities, rest: Rest) -> Offer:
 
 def _descriptors(instances: Instances) -> Sequence[JsonObject]:
     """The tools that a server listed last."""
-    return [] if instances.listing is None else [each.descriptor for each in instances.listing]
+    listed = instances.listing or ()
+    return [descriptor for each in listed for descriptor in (each.descriptor, *each.others)]
 
 
 async def _settled(all_instances: Iterable[Instances], seconds: float) -> None:

@@ -44,6 +44,13 @@ class LabTool(Struct, frozen=True):
     descriptor: dict[str, Any]
     exec_class: ExecClass
     gateway_class: SafetyClass
+    others: tuple[dict[str, Any], ...] = ()
+    """What else its server lists under this name."""
+
+    @property
+    def descriptors(self) -> tuple[dict[str, Any], ...]:
+        """All that its server lists under this name."""
+        return (self.descriptor, *self.others)
 
     @property
     def input_schema(self) -> dict[str, Any]:

@@ -64,13 +64,15 @@ class ShownEvidence:
 
 @dataclass(frozen=True, slots=True)
 class ToolDetail(ShownTool):
-    """All that is known of one tool. `definition` is the descriptor as its server listed it."""
+    """All that is known of one tool. `definition` is the descriptor as its server listed it, and `other_definitions` is
+    what else it lists under this name."""
 
     input_schema: dict[str, Any]
     output_schema: dict[str, Any] | None
     views: Views
     evidence: list[ShownEvidence]
     definition: dict[str, Any]
+    other_definitions: list[dict[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,6 +165,7 @@ def _detail(each: ListedTool) -> ToolDetail:
         views=Views(seen.prefix, seen.exec, seen.intent, seen.gateway),
         evidence=[ShownEvidence(one.source, one.says, one.detail, one.decided) for one in seen.evidence],
         definition=dict(each.descriptor),
+        other_definitions=[dict(other) for other in each.others],
     )
 
 

@@ -110,6 +110,7 @@ def _tool(detail: dict[str, Any]) -> LabTool:
         detail["definition"],
         ExecClass(detail["views"]["exec"]),
         SafetyClass(detail["views"]["gateway"]),
+        tuple(detail["other_definitions"]),
     )
 
 

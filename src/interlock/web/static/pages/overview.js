@@ -121,7 +121,7 @@ function Stopped() {
   return html`<${Card} title="Stopped">${items.length ? html`<ul class="plain strip">${items.map((each) => html`<li key=${named(each)}><${Sign} name="stop" /><strong><${Said} text=${named(each)} /></strong> <span class="dull">by <${Said} text=${each.by} most=${40} /> <${Time} at=${each.at} /></span></li>`)}</ul>` : html`<p class="dull">Nothing is stopped.</p>`}<//>`;
 }
 
-const STANDINGS = { __proto__: null, changed: "Changed since it was reviewed: calls are refused until somebody looks.", new: "New since its server was reviewed." };
+const STANDINGS = { __proto__: null, changed: "Changed since it was reviewed: calls are refused until somebody looks.", twice: "Listed more than once, with definitions that differ: calls are refused.", new: "New since its server was reviewed." };
 
 function Definitions() {
   const from = useLive(() => get("/tools"), ["tool", "server"]);
@@ -131,7 +131,7 @@ function Definitions() {
 function Drifted({ tools }) {
   if (!tools.length) return html`<p class="dull">All tools are as they were reviewed.</p>`;
   const order = [...tools].sort((a, b) => Object.keys(STANDINGS).indexOf(a.standing) - Object.keys(STANDINGS).indexOf(b.standing));
-  return html`<ul class="plain strip">${order.slice(0, MOST_LISTED).map((each) => html`<li key=${each.name}><a href=${pathOf("tools", each.server, each.tool)}><${Said} text=${each.name} most=${60} /></a> <span class=${`badge tone-${each.standing === "changed" ? "bad" : "wait"}`} title=${STANDINGS[each.standing]}><${Sign} name="alert" />${each.standing}</span></li>`)}</ul>
+  return html`<ul class="plain strip">${order.slice(0, MOST_LISTED).map((each) => html`<li key=${each.name}><a href=${pathOf("tools", each.server, each.tool)}><${Said} text=${each.name} most=${60} /></a> <span class=${`badge tone-${each.standing === "new" ? "wait" : "bad"}`} title=${STANDINGS[each.standing]}><${Sign} name="alert" />${each.standing}</span></li>`)}</ul>
     ${tools.length > MOST_LISTED && html`<p><a href="/tools">and ${tools.length - MOST_LISTED} more</a></p>`}`;
 }
 

@@ -55,7 +55,8 @@ const ASKS = {
 
 function Actions({ server, tools, changed }) {
   const [asked, setAsked] = useState("");
-  const unsettled = tools.filter((each) => each.standing !== "known");
+  // What is listed twice is no one thing that somebody could trust.
+  const unsettled = tools.filter((each) => !["known", "twice"].includes(each.standing));
   const off = stale.value;
   const done = () => {
     setAsked("");

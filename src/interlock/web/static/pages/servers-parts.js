@@ -25,7 +25,7 @@ export function Classes({ server, tools }) {
   const unsettled = tools.filter((each) => each.standing !== "known").length;
   return html`<div class="classes"><p class="dull">${counted(tools.length, "tool")}</p>
     <ul class="plain">${Object.keys(CLASSES).filter((each) => counts[each]).map((each) => html`<li key=${each}><a href=${`/tools?${new URLSearchParams({ server: server.id, class: each })}`}><${ClassBadge} safetyClass=${each} /> ${counts[each].toLocaleString("en")}</a></li>`)}</ul>
-    ${unsettled > 0 && html`<p><a class="attention" href=${`/tools?${new URLSearchParams({ server: server.id, standing: "unsettled" })}`}><${Sign} name="alert" />${counted(unsettled, "tool")} new or changed</a></p>`}
+    ${unsettled > 0 && html`<p><a class="attention" href=${`/tools?${new URLSearchParams({ server: server.id, standing: "unsettled" })}`}><${Sign} name="alert" />${counted(unsettled, "tool")} new or quarantined</a></p>`}
   </div>`;
 }
 

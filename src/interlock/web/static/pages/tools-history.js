@@ -35,7 +35,7 @@ export function Unsettled({ found, changed }) {
     }
     changed();
   };
-  return html`<${Card} class="unsettled" title=${STANDINGS[found.standing]?.word} actions=${isAdmin.value && html`<button type="button" class="good" disabled=${stale.value || !seen} onClick=${trust}>Trust it as it is shown</button>`}>
+  return html`<${Card} class="unsettled" title=${STANDINGS[found.standing]?.word} actions=${isAdmin.value && found.standing !== "twice" && html`<button type="button" class="good" disabled=${stale.value || !seen} onClick=${trust}>Trust it as it is shown</button>`}>
     <p>${STANDINGS[found.standing]?.says}</p>
     ${problem && html`<${Trouble} problem=${problem} />`}
     ${(moved || problem) && html`<div class="banner wait" role="status"><span>${moved ? "It changed again while you looked." : "What is shown may be out of date."}</span><button type="button" onClick=${again}>Look again</button></div>`}

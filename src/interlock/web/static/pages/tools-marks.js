@@ -9,6 +9,7 @@ export const STANDINGS = {
   known: { word: "Reviewed", sign: "check", tone: "dull", says: "It is as it was when it was first listed, or when somebody trusted it." },
   new: { word: "New", sign: "alert", tone: "wait", says: "It appeared later. Its calls are held until somebody trusts it." },
   changed: { word: "Quarantined", sign: "stop", tone: "bad", says: "Its definition changed. Nobody sees it and nobody can call it until somebody trusts it." },
+  twice: { word: "Listed twice", sign: "stop", tone: "bad", says: "Its server lists this name more than once, with definitions that differ. Nobody sees it and nobody can call it until one is left." },
 };
 
 export function StandingBadge({ standing }) {
@@ -34,6 +35,7 @@ export const FINDINGS = {
   "malformed-annotations": "Malformed annotations",
   "unrecognised-metadata": "Metadata not understood",
   "name-characters": "Odd characters in its name",
+  "name-listed-twice": "Listed more than once",
 };
 
 export const FindingsMark = ({ findings }) =>
