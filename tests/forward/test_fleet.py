@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from interlock.core.health import Health
+from interlock.core.health import Health, Identity, LeftOut
 from interlock.core.lexicon import DEFAULT
 from interlock.core.model import Standing
 from interlock.core.safety import SafetyClass
@@ -251,6 +251,41 @@ async def test_trust_overrides_and_words_count_anew_without_a_new_start() -> Non
         assert seen.fleet.seconds("up") == 5.0
         assert await seen.pid("up") == before
         assert seen.changes == ["up", "up"]
+
+
+LOSSY = (
+    "deep = {}\n"
+    "for _ in range(200): deep = {'x': deep}\n"
+    "TOOLS.extend([{'name': 'deep', 'inputSchema': deep}, {'name': ''}])\n"
+)
+
+
+async def test_what_is_left_out_of_a_list_is_told_and_stays_told_under_another_configuration() -> None:
+    spec = small("up", LOSSY + "serve()")
+    left_out = (LeftOut("nested too deeply", 1, "deep"), LeftOut("without a name", 1))
+    async with watched([spec]) as seen:
+        before = seen.state("up")
+        await applied(seen, replace(spec, trusted=True))
+
+        assert (before.tools, before.problem, before.left_out) == (1, "", left_out)
+        assert seen.state("up").left_out == left_out
+
+
+async def test_a_list_that_loses_a_tool_later_is_told_then() -> None:
+    later = "\ndef listed(m):\n    result(m, tools=TOOLS)\n" + LOSSY.replace("TOOLS.extend(", "MORE = list(")
+    later += "def call(m):\n    TOOLS[1:] = MORE\n    say(method='notifications/tools/list_changed')\n    echo(m)\n"
+    async with watched([small("up", later + "serve(call=call, listed=listed)")]) as seen:
+        await seen.call("up")
+        async with asyncio.timeout(SECONDS):
+            while not any(each.left_out for each in seen.states):  # noqa: ASYNC110 - another process brings it about
+                await asyncio.sleep(0.01)
+
+
+async def test_a_server_says_what_it_is_called_and_how_much_it_chatters() -> None:
+    async with watched([small("up", "write(b'a banner\\n')\nserve()")]) as seen:
+        state = seen.state("up")
+
+    assert (state.identity, state.stray_lines) == (Identity("x", "1"), 1)
 
 
 async def test_what_is_listed_twice_stays_so_under_another_configuration() -> None:

@@ -131,7 +131,16 @@ async def test_a_banner_is_passed_over() -> None:
     )
     async with linked(python(banner + ANSWERING)) as link:
         assert await asked(link) == {}
-        assert link.junk == 4
+        assert (link.junk, link.stray) == (4, 4)
+
+
+async def test_stray_lines_are_counted_over_all_processes() -> None:
+    async with linked(python("write(b'hello\\n')\n" + ANSWERING)) as link:
+        await asked(link)
+        await link.start()
+        await asked(link)
+
+        assert (link.junk, link.stray) == (1, 2)
 
 
 async def test_only_so_many_lines_of_chatter_are_borne(tmp_path: Path) -> None:

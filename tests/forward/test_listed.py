@@ -4,17 +4,62 @@ from typing import Any
 
 import pytest
 
+from interlock.core.health import Identity, LeftOut
 from interlock.core.offers import Abilities, Kind
 from interlock.forward.link import BadMessage
-from interlock.forward.listed import MAX_DEPTH, Page, read_abilities, read_entries, read_page, read_tools
+from interlock.forward.listed import (
+    ENDLESS,
+    LONGEST_NAME,
+    MAX_DEPTH,
+    Listed,
+    Page,
+    read_abilities,
+    read_entries,
+    read_identity,
+    read_page,
+    read_tools,
+)
 
 
-def test_what_is_no_tool_is_left_out() -> None:
+def test_what_is_no_tool_is_left_out_and_told_by_reason_with_a_count_and_the_first_name() -> None:
     deep, too_deep = (b'{"name":"deep","x":' + b"[" * n + b"]" * n + b"}" for n in (MAX_DEPTH - 1, MAX_DEPTH))
     texts = [b'{"name":"a"}', b"7", b'"b"', b"{}", b'{"name":7}', b"null", b'{"name":"\\ud800"}', deep, too_deep]
     texts.append(b'{"name":"deeper","x":' + b"[" * 100_000 + b"]" * 100_000 + b"}")
+    texts += [b'{"name":""}', b'{"name":"\xe2\x80\xae' + b"x" * 200 + b'","x":' + b"[" * 200 + b"]" * 200 + b"}"]
+    read = read_tools(Listed(tuple(texts)))
 
-    assert [each["name"] for each in read_tools(texts)] == ["a", "deep"]
+    assert [each["name"] for each in read.tools] == ["a", "deep"]
+    assert read.left_out == (
+        LeftOut("without a name", 6),
+        LeftOut("not readable as JSON", 1),
+        LeftOut("nested too deeply", 3, "deep"),
+    )
+
+
+def test_the_name_of_what_is_left_out_is_visible_and_short() -> None:
+    text = '{"name":"\u202e' + "x" * 200 + '","x":' + "[" * 200 + "]" * 200 + "}"
+    (left_out,) = read_tools(Listed((text.encode(),))).left_out
+
+    assert left_out.first == "<U+202E>" + "x" * (LONGEST_NAME - 1)
+
+
+def test_a_list_that_goes_on_is_told() -> None:
+    assert read_tools(Listed((b'{"name":"a"}',), more=True)).left_out == (LeftOut(ENDLESS),)
+    assert read_tools(Listed((b'{"name":"a"}',))).left_out == ()
+
+
+@pytest.mark.parametrize(
+    ("said", "meta", "identity"),
+    [
+        ({"name": "x", "version": "1"}, None, Identity("x", "1")),
+        (None, {"io.modelcontextprotocol/serverInfo": {"name": "x", "version": "1"}}, Identity("x", "1")),
+        ({"name": 7, "version": ["1"]}, None, Identity()),
+        ({"name": "n" * 1000}, None, Identity("n" * LONGEST_NAME)),
+        ("x", "y", Identity()),
+    ],
+)
+def test_what_an_upstream_calls_itself_is_read_whatever_it_is(said: Any, meta: Any, identity: Identity) -> None:
+    assert read_identity(said, meta) == identity
 
 
 def test_an_entry_stays_the_text_that_it_was_and_the_first_of_two_counts() -> None:

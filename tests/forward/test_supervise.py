@@ -5,7 +5,7 @@ import contextlib
 import json
 import os
 import signal
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -17,6 +17,7 @@ from interlock.core.health import Health
 from interlock.forward.fleet import Fleet
 from interlock.forward.link import BadMessage, LinkDown, LinkTimeout, TooLong
 from interlock.forward.link_stdio import StdioLink
+from interlock.forward.listed import Listed
 from interlock.forward.pace import Pace
 from interlock.forward.supervise import OnTools, Supervisor
 from interlock.forward.upstream import Connect, UpstreamSpec, tool_call
@@ -455,10 +456,10 @@ def in_time() -> float:
 
 
 async def test_a_list_that_is_as_before_is_not_handed_on() -> None:
-    taken: list[Sequence[bytes]] = []
+    taken: list[Listed] = []
 
-    async def take(texts: Sequence[bytes]) -> None:
-        taken.append(texts)
+    async def take(listed: Listed) -> None:
+        taken.append(listed)
 
     async with owned(small("up"), take, replace(QUICK, refresh_every=0.01)) as supervisor:
         heard: dict[str, int] = {}
@@ -472,8 +473,8 @@ async def test_one_that_dies_while_its_list_is_read_is_not_taken_for_ready() -> 
     code = "TOOLS[0]['pid'] = os.getpid()\nserve()"
     taken: list[int] = []
 
-    async def take(texts: Sequence[bytes]) -> None:
-        taken.append(json.loads(texts[0])["pid"])
+    async def take(listed: Listed) -> None:
+        taken.append(json.loads(listed.entries[0])["pid"])
         if len(taken) == 1:
             os.kill(taken[0], signal.SIGKILL)
             while not upstream.lost:  # noqa: ASYNC110 - it is told to the supervisor only
@@ -492,7 +493,7 @@ async def test_one_that_dies_while_its_list_is_read_is_not_taken_for_ready() -> 
 
 
 async def test_a_call_whose_time_is_over_is_not_sent() -> None:
-    async def take(texts: Sequence[bytes]) -> None:
+    async def take(listed: Listed) -> None:
         pass
 
     async with owned(small("up"), take) as supervisor:
@@ -507,8 +508,8 @@ async def test_a_list_that_we_cannot_take_over_leaves_the_upstream_alone() -> No
     asyncio.get_running_loop().set_exception_handler(lambda _, context: reported.set())
     code = f"{ANNOUNCE}\nserve(listed=lambda m: result(m, tools=[{{'name': str(HEARD['tools/list'])}}]))"
 
-    async def take(texts: Sequence[bytes]) -> None:
-        if b'"1"' not in texts[0]:
+    async def take(listed: Listed) -> None:
+        if b'"1"' not in listed.entries[0]:
             raise KeyError("a defect")
 
     async with owned(small("up", code), take) as supervisor:
@@ -520,10 +521,10 @@ async def test_a_list_that_we_cannot_take_over_leaves_the_upstream_alone() -> No
 async def test_a_defect_of_ours_costs_the_upstream_a_start_and_nothing_else() -> None:
     reported: list[dict[str, Any]] = []
     asyncio.get_running_loop().set_exception_handler(lambda _, context: reported.append(context))
-    taken: list[Sequence[bytes]] = []
+    taken: list[Listed] = []
 
-    async def take(texts: Sequence[bytes]) -> None:
-        taken.append(texts)
+    async def take(listed: Listed) -> None:
+        taken.append(listed)
         if len(taken) == 1:
             raise KeyError("a defect")
 
@@ -532,5 +533,5 @@ async def test_a_defect_of_ours_costs_the_upstream_a_start_and_nothing_else() ->
         await supervisor.usable(in_time())
         assert await supervisor.call(tool_call("echo", b"{}"), in_time())
 
-    assert [json.loads(text)["name"] for text in taken[1]] == ["echo"]
+    assert [json.loads(text)["name"] for text in taken[1].entries] == ["echo"]
     assert [repr(each["exception"]) for each in reported] == ["KeyError('a defect')"]

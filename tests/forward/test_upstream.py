@@ -14,7 +14,7 @@ import pytest
 from interlock.forward.fleet import Fleet
 from interlock.forward.link import BadMessage, LinkDown, LinkTimeout, Notification
 from interlock.forward.link_stdio import StdioLink
-from interlock.forward.listed import read_tools
+from interlock.forward.listed import Listed, read_tools
 from interlock.forward.pace import Pace
 from interlock.forward.upstream import MAX_LISTED, MAX_PAGES, Scope, Upstream, UpstreamSpec, tool_call
 from tests.forward.children import end_at_once, python
@@ -81,7 +81,7 @@ def link_of(upstream: Upstream) -> StdioLink:
 async def test_the_newest_era_that_a_stdio_upstream_speaks_is_taken(tmp_path: Path, era: str, version: str) -> None:
     log = tmp_path / "log"
     async with started(over_stdio(stdio_argv(log, era=era))) as upstream:
-        tools = await upstream.list_tools()
+        tools = (await upstream.list_tools()).entries
         answer = await upstream.call(tool_call("echo", b'{"a":1.50}'), 60)
 
     assert (upstream.protocol_version, len(tools)) == (version, len(TOOLS))
@@ -97,7 +97,7 @@ async def test_the_newest_era_that_a_stdio_upstream_speaks_is_taken(tmp_path: Pa
 async def test_the_newest_era_that_an_http_upstream_speaks_is_taken(tmp_path: Path, era: str, version: str) -> None:
     with http_upstream(tmp_path / "log", era=era) as running:
         async with started(UpstreamSpec("far", "far", url=running.url)) as upstream:
-            tools = await upstream.list_tools()
+            tools = (await upstream.list_tools()).entries
             answer = await upstream.call(tool_call("echo", b'{"a":1}'), 60)
         call = next(each for each in running.received() if each.method == "tools/call")
 
@@ -284,7 +284,7 @@ async def test_a_modern_upstream_is_probed_with_what_it_knows(tmp_path: Path) ->
 # Tools ----------------------------------------------------------------------------------------------------------
 
 
-async def listed(code: str, pace: Pace = PATIENT) -> tuple[bytes, ...]:
+async def listed(code: str, pace: Pace = PATIENT) -> Listed:
     """What is listed by a small server whose list is made by `page(message, number)`."""
     counted = "numbers = iter(range(10**9))\n"
     serve = "\nserve(listed=lambda message: page(message, next(numbers)))"
@@ -295,26 +295,47 @@ async def listed(code: str, pace: Pace = PATIENT) -> tuple[bytes, ...]:
 async def test_all_pages_are_taken_in_their_order() -> None:
     more = "def page(m, n): result(m, tools=[{'name': f't{n}'}], **({'nextCursor': str(n)} if n < 3 else {}))"
 
-    assert [each["name"] for each in read_tools(await listed(more))] == ["t0", "t1", "t2", "t3"]
+    found = await listed(more)
+
+    assert [each["name"] for each in read_tools(found).tools] == ["t0", "t1", "t2", "t3"]
+    assert not found.more
+
+
+async def test_an_empty_cursor_is_the_end_of_a_list() -> None:
+    found = await listed("def page(m, n): result(m, tools=[{'name': f't{n}'}], nextCursor='')")
+
+    assert (len(found.entries), found.more) == (1, False)
+
+
+async def test_a_list_that_leads_to_the_same_page_again_is_not_whole() -> None:
+    found = await listed("def page(m, n): result(m, tools=[{'name': f't{n}'}], nextCursor='again')")
+
+    assert (len(found.entries), found.more) == (2, True)
 
 
 async def test_a_list_that_never_ends_is_cut_off() -> None:
     endless = "def page(m, n): result(m, tools=[{'name': f't{n}'}], nextCursor=str(n))"
 
-    assert len(await listed(endless)) == MAX_PAGES
+    found = await listed(endless)
+
+    assert (len(found.entries), found.more) == (MAX_PAGES, True)
 
 
 async def test_a_list_with_too_many_tools_is_cut_off() -> None:
     tools = "[{'name': f't{i}'} for i in range(3_000)]"
     many = f"def page(m, n): result(m, tools={tools}, nextCursor=str(n)) if n < 4 else refuse(m, -32000)"
 
-    assert len(await listed(many)) == MAX_LISTED
+    found = await listed(many)
+
+    assert (len(found.entries), found.more) == (MAX_LISTED, True)
 
 
 async def test_a_list_with_too_many_bytes_is_cut_off() -> None:
     big = "def page(m, n): result(m, tools=[{'name': f't{n}', 'description': 'x' * 3_000_000}], nextCursor=str(n))"
 
-    assert len(await listed(big)) == 6
+    found = await listed(big)
+
+    assert (len(found.entries), found.more) == (6, True)
 
 
 async def test_a_list_that_takes_too_long_as_a_whole_is_given_up() -> None:
@@ -331,7 +352,7 @@ async def test_a_result_that_is_no_object_is_a_bad_message(answer: str) -> None:
 
 
 async def test_a_server_that_knows_no_tools_has_none() -> None:
-    assert await listed("def page(m, n): refuse(m)") == ()
+    assert await listed("def page(m, n): refuse(m)") == Listed()
 
 
 async def test_a_server_that_refuses_to_list_its_tools_says_so() -> None:
@@ -347,7 +368,7 @@ async def test_a_list_that_is_none_is_refused(tools: str) -> None:
 
 async def test_a_tool_keeps_fields_that_we_do_not_know(tmp_path: Path) -> None:
     async with started(over_stdio(stdio_argv(tmp_path / "log"))) as upstream:
-        echo = next(tool for tool in read_tools(await upstream.list_tools()) if tool["name"] == "echo")
+        echo = next(tool for tool in read_tools(await upstream.list_tools()).tools if tool["name"] == "echo")
 
     assert echo["vendorField"] == {"kept": True}
 

@@ -11,7 +11,7 @@ from interlock.web.times import time_of
 from tests.upstream.tools import TOOLS
 from tests.web.office import Office, fleet_of, office
 
-UP = {
+UP: dict[str, Any] = {
     "id": "up",
     "namespace": "upper",
     "transport": "stdio",
@@ -21,6 +21,10 @@ UP = {
     "protocol_version": "2026-07-28",
     "trusted": False,
     "restarts": 0,
+    "says_name": "test-upstream",
+    "says_version": "1.0.0",
+    "left_out": [],
+    "stray_lines": 0,
     "enabled": True,
     "added": False,
 }

@@ -1,5 +1,8 @@
 """`interlock server`: which servers there are, how each is doing, and what it last wrote to its stderr."""
 
+from typing import Any
+
+from interlock.cli.checkups.live import problem_of
 from interlock.cli.command import Options, Values, Verb, add_json
 from interlock.cli.gateway import Api, through_gateway
 from interlock.cli.render import note, print_json, print_lines, print_table
@@ -19,12 +22,12 @@ def _list(values: Values) -> Exit:
     return through_gateway(values, work, servers=True)
 
 
-def print_servers(servers: list[dict[str, object]]) -> None:
+def print_servers(servers: list[dict[str, Any]]) -> None:
     """Servers as a table."""
     columns = ("id", "namespace", "transport", "health", "tools", "protocol_version", "trusted", "problem")
     print_table(
         ("SERVER", "NAMESPACE", "TRANSPORT", "HEALTH", "TOOLS", "PROTOCOL", "TRUSTED", "PROBLEM"),
-        ([_cell(each[column]) for column in columns] for each in servers),
+        ([_cell({**each, "problem": problem_of(each)}[column]) for column in columns] for each in servers),
     )
 
 

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
-from interlock.cli.checkups.live import fixes
+from interlock.cli.checkups.live import fixes, problem_of
 from interlock.cli.command import Values, Verb, add_json
 from interlock.cli.gateway import Api, address_of, credential_of, folder_of, remote
 from interlock.cli.render import counted, print_json, print_lines, print_table, short_time, span
@@ -55,7 +55,7 @@ def _print(report: dict[str, Any]) -> None:
         columns = ("id", "health", "tools", "problem")
         print_table(
             ("SERVER", "HEALTH", "TOOLS", "PROBLEM"),
-            ([str(each[column]) for column in columns] for each in report["servers"]),
+            ([str({**each, "problem": problem_of(each)}[column]) for column in columns] for each in report["servers"]),
         )
     if to_do := fixes([each for each in report["servers"] if each["problem"]]):
         print_lines(["", *to_do])

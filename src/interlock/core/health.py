@@ -20,11 +20,41 @@ class Health(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class LeftOut:
+    """Tools that an upstream lists and that were not taken, all for one reason: nobody can call or review them.
+
+    `first` is the name of the first of them, visible and cut short; empty if it has none. Where nobody knows how many
+    there are, `count` is 0 and `why` says it all.
+    """
+
+    why: str
+    count: int = 0
+    first: str = ""
+
+    @property
+    def text(self) -> str:
+        """The sentence that people are told."""
+        if not self.count:
+            return self.why
+        named = f"; the first is '{self.first}'" if self.first else ""
+        return f"{self.count} listed {'tool was' if self.count == 1 else 'tools were'} left out ({self.why}){named}"
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """What an upstream calls itself: its own words, for display and never for identity."""
+
+    name: str = ""
+    version: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class UpstreamState:
     """One upstream as it is now.
 
     `problem` says why it is down and stays until it is ready again; then it is empty. `since` is when it came to be as
-    it is, in microseconds since the epoch, and `restarts` how often it had to be started anew.
+    it is, in microseconds since the epoch, and `restarts` how often it had to be started anew. `stray_lines` is how
+    many lines it wrote to its stdout that are no messages.
     """
 
     id: str
@@ -37,6 +67,9 @@ class UpstreamState:
     trusted: bool
     since: int = 0
     restarts: int = 0
+    left_out: tuple[LeftOut, ...] = ()
+    stray_lines: int = 0
+    identity: Identity = Identity()
 
 
 class Upstreams(Protocol):

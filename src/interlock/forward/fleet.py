@@ -16,7 +16,6 @@ from typing import TypeVar
 from interlock.clock import Clock, SystemClock
 from interlock.core.health import UpstreamState
 from interlock.core.lexicon import DEFAULT, Lexicon
-from interlock.core.model import JsonObject
 from interlock.core.offers import Abilities, Offer, OfferChange, Offers, changes_between
 from interlock.core.safety import SafetyClass
 from interlock.core.toolbook import Listing, ToolBook
@@ -24,7 +23,7 @@ from interlock.forward.instances import Instances, Means
 from interlock.forward.link import Answer, Link, LinkDown, Listener, OnDown
 from interlock.forward.link_http import HttpLink
 from interlock.forward.link_stdio import StdioLink
-from interlock.forward.listed import read_entries, read_tools
+from interlock.forward.listed import Listed, ReadTools, read_entries, read_tools
 from interlock.forward.pace import Pace
 from interlock.forward.reaper import Reaper
 from interlock.forward.supervise import Rest, Supervisor
@@ -118,8 +117,8 @@ class Fleet:
         return StdioLink(spec.argv, spec.env, spec.cwd, on_notification=listener, on_down=on_down, reaper=self._reaper)
 
     def _instances(self, spec: UpstreamSpec) -> Instances:
-        async def take(texts: Sequence[bytes]) -> None:
-            await self._read(instances, partial(read_tools, texts))
+        async def take(listed: Listed) -> None:
+            await self._read(instances, partial(read_tools, listed))
 
         def tell() -> None:
             if self._servers.get(spec.id) is instances:
@@ -233,7 +232,7 @@ class Fleet:
         before = self._servers
         for server, instances in fresh.items():
             if instances.listing is None and server in before:
-                instances.listing = before[server].listing
+                instances.listing, instances.left_out = before[server].listing, before[server].left_out
             if instances.offer is None and server in before:
                 instances.offer = before[server].offer
             if server in before:
@@ -259,16 +258,19 @@ class Fleet:
 
     # The book ---------------------------------------------------------------------------------------------------
 
-    async def _read(self, instances: Instances, tools: Callable[[], Sequence[JsonObject]]) -> None:
+    async def _read(self, instances: Instances, tools: Callable[[], ReadTools]) -> None:
         """Read the tools of a server and put them into the book. One server at a time: it is a matter of computing."""
         async with self._reading:
             spec = instances.spec
             overrides = self._overrides.get(spec.id, {})
             given = await asyncio.to_thread(tools)
-            listing = await self._judge(Listing(spec.id, spec.namespace, given, spec.trusted, overrides))
+            listing = await self._judge(Listing(spec.id, spec.namespace, given.tools, spec.trusted, overrides))
             instances.listing = await asyncio.to_thread(_book_of, listing, instances.listing, self._lexicon)
+            before, instances.left_out = instances.left_out, given.left_out
             if self._servers.get(spec.id) is instances:
                 self._compose()
+                if before != given.left_out:
+                    _tell(self.on_health, instances.state)
 
     async def judge_again(self, server: str) -> None:
         """Judge what a server listed last anew, because somebody gave their word about it."""
@@ -278,7 +280,7 @@ class Fleet:
     async def _read_again(self, instances: Instances) -> None:
         """Read what a server listed last as the configuration is now."""
         if instances.listing is not None:
-            await self._read(instances, partial(_descriptors, instances))
+            await self._read(instances, partial(_listed_last, instances))
 
     def _compose(self) -> None:
         """Make the book of what each server listed last, in the order of the configuration."""
@@ -316,10 +318,11 @@ def _offer_of(server: str, can: Abilities, rest: Rest) -> Offer:
     return Offer(server, "", can, {kind: read_entries(kind, texts) for kind, texts in rest.items()})
 
 
-def _descriptors(instances: Instances) -> Sequence[JsonObject]:
-    """The tools that a server listed last."""
-    listed = instances.listing or ()
-    return [descriptor for each in listed for descriptor in (each.descriptor, *each.others)]
+def _listed_last(instances: Instances) -> ReadTools:
+    """What a server listed last."""
+    book = instances.listing or ()
+    tools = [descriptor for each in book for descriptor in (each.descriptor, *each.others)]
+    return ReadTools(tools, instances.left_out)
 
 
 async def _settled(all_instances: Iterable[Instances], seconds: float) -> None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from interlock.clock import Clock
-from interlock.core.health import UpstreamState
+from interlock.core.health import LeftOut, UpstreamState
 from interlock.core.offers import SUBSCRIBE, Offer
 from interlock.core.toolbook import ToolBook
 from interlock.forward.link import Answer, LinkDown, Listener, Stopped
@@ -41,6 +41,8 @@ class Instances:
     def __init__(self, spec: UpstreamSpec, means: Means, *, on_tools: OnTools, on_health: Callable[[], None]) -> None:
         self.spec = spec
         self.listing: ToolBook | None = None
+        self.left_out: tuple[LeftOut, ...] = ()
+        """The tools that are in its list and not in the book."""
         self.offer: Offer | None = None
         self._means = means
         self._own: dict[_Key, Supervisor] = {}
@@ -63,6 +65,9 @@ class Instances:
             trusted=spec.trusted,
             since=main.since,
             restarts=max(0, main.starts - 1),
+            left_out=self.left_out,
+            stray_lines=main.stray,
+            identity=main.identity,
         )
 
     def __iter__(self) -> Iterator[Supervisor]:

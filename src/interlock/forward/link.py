@@ -110,6 +110,11 @@ class Link(Protocol):
     def protocol_version(self, version: str | None) -> None: ...
 
     @property
+    def stray(self) -> int:
+        """How many lines that are no messages came where only messages belong, since the link was made."""
+        ...
+
+    @property
     def in_doubt(self) -> bool:
         """Whether what an upstream asks could be about a request that was given up."""
         ...

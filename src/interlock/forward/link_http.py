@@ -127,6 +127,7 @@ class HttpLink:
         lines = field_line("Host", address.authority) + field_line("Accept-Encoding", "identity")
         lines += _configured(headers)
         self.modern = False
+        self.stray = 0  # what is no message is refused with the answer that it is in
         self._version: str | None = None
         self._version_line = b""
         self._origin = address.origin

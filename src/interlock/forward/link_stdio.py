@@ -112,7 +112,9 @@ class StdioLink:
         self.ignored = 0
         """Answers to nothing, progress of nothing, and questions to which our reply found no room."""
         self.junk = 0
-        """Lines that were no JSON and were passed over."""
+        """Lines of this process that were no JSON and were passed over."""
+        self.stray = 0
+        """The same of all processes so far."""
         self._argv, self._env, self._cwd = tuple(argv), dict(env), cwd
         self._on_notification = on_notification
         self._on_down = on_down
@@ -374,6 +376,7 @@ class StdioLink:
             return
         if self.junk < MAX_JUNK_LINES and _is_chatter(line):
             self.junk += 1
+            self.stray += 1
         else:
             self._fail(str(bad), broken=True)
 

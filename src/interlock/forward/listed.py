@@ -1,15 +1,19 @@
 """What an upstream lists and declares, read: pages, entries and abilities, whatever is in them.
 
 Pure. What is malformed is left out or taken for absent, because one bad entry is no reason to lose the others; only an
-answer that is no list at all is refused.
+answer that is no list at all is refused. A tool is never left out in silence: how many were, and why, is part of what
+was read.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Any, cast
 
 import msgspec
 
+from interlock.core.health import Identity, LeftOut
+from interlock.core.hidden import visible
 from interlock.core.model import Json, JsonObject
 from interlock.core.offers import Abilities, Kind
 from interlock.forward.link import BadMessage
@@ -26,10 +30,44 @@ class Page:
     cursor: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """All pages of a list. `more` says that it goes on, and that the rest was not asked for."""
+
+    entries: tuple[bytes, ...] = ()
+    more: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ReadTools:
+    """The tools of a list, and those in it that are none."""
+
+    tools: Sequence[JsonObject] = ()
+    left_out: tuple[LeftOut, ...] = ()
+
+
+class Flaw(StrEnum):
+    """Why an entry of a list is not taken."""
+
+    NO_JSON = "not readable as JSON"
+    TOO_DEEP = "nested too deeply"
+    NAMELESS = "without a name"
+
+
+LONGEST_NAME = 100
+"""How many characters are kept of a name that is only told of."""
+ENDLESS = "its list of tools is too long, and the rest of it was not asked for"
+
+
 class _Page(msgspec.Struct):
     nextCursor: str | None = None  # noqa: N815 (its name on the wire)
 
 
+class _Named(msgspec.Struct):
+    name: str = ""
+
+
+_NAMED = msgspec.json.Decoder(_Named)
 _PAGE = msgspec.json.Decoder(_Page)
 _MEMBERS = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _ENTRIES = msgspec.json.Decoder(list[msgspec.Raw])
@@ -56,6 +94,16 @@ def read_abilities(capabilities: object) -> Abilities:
     )
 
 
+def read_identity(said: object, meta: object = None) -> Identity:
+    """What an upstream calls itself, in its answer or, since 2026-07-28, in the `_meta` of one."""
+    told = _object(said) or _object(_object(meta).get(_SERVER_INFO))
+    name, version = (
+        each[:LONGEST_NAME] if isinstance(each := told.get(key), str) else "" for key in ("name", "version")
+    )
+    return Identity(name, version)
+
+
+_SERVER_INFO = "io.modelcontextprotocol/serverInfo"
 _LISTS = ("tools", "prompts", "resources")
 
 
@@ -63,10 +111,28 @@ def _object(value: object) -> dict[str, Any]:
     return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
 
 
-def read_tools(texts: Sequence[bytes]) -> list[JsonObject]:
-    """The tools in a list; an entry that is none is left out."""
-    read = (_entry(text, "name") for text in texts)
-    return [tool for tool in read if tool is not None]
+def read_tools(listed: Listed) -> ReadTools:
+    """The tools in a list, and what was left out of it."""
+    tools: list[JsonObject] = []
+    flawed: dict[Flaw, list[bytes]] = {}
+    for text in listed.entries:
+        entry = _entry(text, "name")
+        if isinstance(entry, Flaw):
+            flawed.setdefault(entry, []).append(text)
+        elif not entry["name"]:
+            flawed.setdefault(Flaw.NAMELESS, []).append(text)
+        else:
+            tools.append(entry)
+    left_out = tuple(LeftOut(flaw, len(texts), _name_in(texts[0])) for flaw, texts in flawed.items())
+    return ReadTools(tools, (*left_out, LeftOut(ENDLESS)) if listed.more else left_out)
+
+
+def _name_in(text: bytes) -> str:
+    """The name in an entry that was not taken, as far as it has one."""
+    try:
+        return visible(_NAMED.decode(text).name[:LONGEST_NAME])
+    except (msgspec.MsgspecError, RecursionError):
+        return ""
 
 
 def read_entries(kind: Kind, texts: Sequence[bytes]) -> dict[str, bytes]:
@@ -74,19 +140,21 @@ def read_entries(kind: Kind, texts: Sequence[bytes]) -> dict[str, bytes]:
     read: dict[str, bytes] = {}
     for text in texts:
         entry = _entry(text, kind.name_member)
-        if entry is not None:
+        if not isinstance(entry, Flaw):
             read.setdefault(str(entry[kind.name_member]), text)
     return read
 
 
-def _entry(text: bytes, name_member: str) -> JsonObject | None:
+def _entry(text: bytes, name_member: str) -> JsonObject | Flaw:
     try:
         value = msgspec.json.decode(text)
-    except (msgspec.MsgspecError, RecursionError):
-        return None
+    except RecursionError:
+        return Flaw.TOO_DEEP
+    except msgspec.MsgspecError:
+        return Flaw.NO_JSON
     if not isinstance(value, dict) or not isinstance(cast("dict[str, Any]", value).get(name_member), str):
-        return None
-    return cast("JsonObject", value) if _is_shallow(cast("JsonObject", value), MAX_DEPTH) else None
+        return Flaw.NAMELESS
+    return cast("JsonObject", value) if _is_shallow(cast("JsonObject", value), MAX_DEPTH) else Flaw.TOO_DEEP
 
 
 def _is_shallow(value: Json, depth: int) -> bool:

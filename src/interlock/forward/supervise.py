@@ -20,12 +20,13 @@ from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
 from typing import TypeAlias
 
 from interlock.clock import Clock
-from interlock.core.health import Health
+from interlock.core.health import Health, Identity
 from interlock.core.offers import Abilities, Kind
 from interlock.core.redact import redact_text
 from interlock.forward.exchange import Refused
 from interlock.forward.hearing import Hearing
 from interlock.forward.link import Answer, BadMessage, LinkDown, LinkTimeout, Listener, Notification, TooLong
+from interlock.forward.listed import Listed
 from interlock.forward.pace import Backoff, Pace
 from interlock.forward.upstream import Ask, Connect, Upstream, UpstreamSpec
 
@@ -37,7 +38,7 @@ LOCKED_OUT = (401, 403)
 MAX_PROBLEM = 500
 _SHORTEST_SECRET = 6
 
-OnTools: TypeAlias = Callable[[Sequence[bytes]], Awaitable[None]]
+OnTools: TypeAlias = Callable[[Listed], Awaitable[None]]
 Rest: TypeAlias = Mapping[Kind, Sequence[bytes]]
 """The JSON texts of what else an upstream lists."""
 OnRest: TypeAlias = Callable[[Abilities, Rest], Awaitable[None]]
@@ -47,8 +48,8 @@ _LIST_CHANGED = frozenset(f"notifications/{each}/list_changed" for each in ("too
 class Supervisor:
     """One instance of an upstream. `run` is its owner task; cancelling that task closes the upstream.
 
-    What it has is listed only if somebody wants it: `on_tools` gets the JSON texts of its tools whenever they differ
-    from the ones before, and so does `on_rest` with everything else. `on_health` is told of every change.
+    What it has is listed only if somebody wants it: `on_tools` gets the list of its tools whenever it differs
+    from the one before, and so does `on_rest` with everything else. `on_health` is told of every change.
     """
 
     def __init__(
@@ -94,6 +95,14 @@ class Supervisor:
     @property
     def protocol_version(self) -> str:
         return self._upstream.protocol_version
+
+    @property
+    def identity(self) -> Identity:
+        return self._upstream.identity
+
+    @property
+    def stray(self) -> int:
+        return self._upstream.stray
 
     @property
     def in_doubt(self) -> bool:
@@ -316,11 +325,11 @@ class Supervisor:
         """Ask for the tools and hand them on if they changed; how many seconds it took to look at them."""
         if self._on_tools is None:
             return 0.0
-        texts = await self._upstream.list_tools()
+        listed = await self._upstream.list_tools()
         began = asyncio.get_running_loop().time()
-        digest = await asyncio.to_thread(_digest, texts)
+        digest = await asyncio.to_thread(_digest, (*listed.entries, str(listed.more).encode()))
         if digest != self._listed:
-            await self._on_tools(texts)
+            await self._on_tools(listed)
             self._listed = digest
         return asyncio.get_running_loop().time() - began
 

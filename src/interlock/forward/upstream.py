@@ -19,11 +19,12 @@ import msgspec
 from msgspec import Struct
 
 from interlock import __version__
+from interlock.core.health import Identity
 from interlock.core.model import CALL_METHOD
 from interlock.core.offers import Abilities, Kind
 from interlock.core.questions import ANYTHING, Answerable
 from interlock.forward.link import Answer, Asker, BadMessage, Link, LinkDown, LinkTimeout, Listener, Mirrored, OnDown
-from interlock.forward.listed import Page, read_abilities, read_page
+from interlock.forward.listed import Listed, Page, read_abilities, read_identity, read_page
 from interlock.forward.pace import Pace
 from interlock.forward.questions import Again, wants_more
 
@@ -141,6 +142,7 @@ class Upstream:
         self.spec = spec
         self.protocol_version = ""
         self.can = Abilities()
+        self.identity = Identity()
         self.lost = "it is not started"
         """Why the link has to be started anew; empty while it has not."""
         self._connect = connect
@@ -168,6 +170,11 @@ class Upstream:
     def logs(self) -> Sequence[str]:
         """What it last wrote to its stderr, the process before this one included."""
         return () if self._link is None else (*self._last_words, *self._link.stderr_lines())
+
+    @property
+    def stray(self) -> int:
+        """How many lines it wrote that are no messages."""
+        return 0 if self._link is None else self._link.stray
 
     def _gone(self, why: str) -> None:
         self.lost = why
@@ -234,8 +241,8 @@ class Upstream:
         method = "server/discover" if self.modern else "ping"
         await self.link.request(method, self._params({}), seconds=self._pace.probe)
 
-    async def list_tools(self) -> tuple[bytes, ...]:
-        """The JSON texts of all tools, in the order of the upstream."""
+    async def list_tools(self) -> Listed:
+        """All tools, in the order of the upstream."""
         return await self._list("tools/list", "tools", self._pace.listing)
 
     async def list_rest(self, seconds: float) -> dict[Kind, tuple[bytes, ...]]:
@@ -246,10 +253,10 @@ class Upstream:
         for kind in wanted:
             left = deadline - asyncio.get_running_loop().time()
             with contextlib.suppress(ListRefused):
-                listed[kind] = await self._list(_LISTS[kind], kind, left)
+                listed[kind] = (await self._list(_LISTS[kind], kind, left)).entries
         return listed
 
-    async def _list(self, method: str, member: str, seconds: float) -> tuple[bytes, ...]:
+    async def _list(self, method: str, member: str, seconds: float) -> Listed:
         listed: list[bytes] = []
         size, cursor = 0, None
         deadline = asyncio.get_running_loop().time() + seconds
@@ -257,10 +264,12 @@ class Upstream:
             page = await self._page(method, member, cursor, deadline)
             listed += page.entries
             size += sum(map(len, page.entries))
-            if page.cursor in (None, cursor) or size > MAX_LISTING or len(listed) > MAX_LISTED:
+            if not page.cursor:  # an empty one leads back to the beginning
+                return Listed(tuple(listed[:MAX_LISTED]), more=len(listed) > MAX_LISTED)
+            if page.cursor == cursor or size > MAX_LISTING or len(listed) > MAX_LISTED:
                 break
             cursor = page.cursor
-        return tuple(listed[:MAX_LISTED])
+        return Listed(tuple(listed[:MAX_LISTED]), more=True)
 
     async def _page(self, method: str, member: str, cursor: str | None, deadline: float) -> Page:
         seconds = deadline - asyncio.get_running_loop().time()
@@ -305,6 +314,7 @@ class Upstream:
         except (msgspec.MsgspecError, RecursionError):  # an error, or an answer to something else
             return False
         self.can = read_abilities(found.capabilities)
+        self.identity = read_identity(found.serverInfo, found.meta)
         return MODERN in found.supportedVersions
 
     async def _initialize(self) -> None:
@@ -322,6 +332,7 @@ class Upstream:
             raise LinkDown(f"it speaks protocol {version!r}, which we do not", sent=True)
         self._speak(version)
         self.can = read_abilities(said.get("capabilities"))
+        self.identity = read_identity(said.get("serverInfo"))
         await self.link.notify("notifications/initialized", b"{}")
 
     def _speak(self, version: str) -> None:
@@ -358,6 +369,8 @@ class _Discovered(msgspec.Struct):
 
     supportedVersions: list[Any]  # noqa: N815 (its name on the wire)
     capabilities: Any = None
+    serverInfo: Any = None  # noqa: N815
+    meta: Any = msgspec.field(default=None, name="_meta")
 
 
 _DISCOVERED = msgspec.json.Decoder(_Discovered)

@@ -14,6 +14,7 @@ from interlock.cli.checkups.live import (
     freezes_check,
     issuer_check,
     notices_check,
+    problem_of,
     servers_check,
     tokens_check,
     tools_check,
@@ -28,7 +29,8 @@ DAY = 86_400_000_000
 
 
 def server(**more: Any) -> dict[str, Any]:
-    return {"id": "a", "enabled": True, "health": "ready", "problem": "", "tools": 3, "transport": "stdio", **more}
+    shown = {"id": "a", "enabled": True, "health": "ready", "problem": "", "tools": 3, "transport": "stdio"}
+    return {**shown, "left_out": [], **more}
 
 
 def token(**more: Any) -> dict[str, Any]:
@@ -47,6 +49,17 @@ def test_a_server_that_should_run_and_does_not_is_a_finding_with_its_problem(hea
 
     assert (told.state, told.text) == (FAIL, f"b is {health}: it died")
     assert "interlock server logs b" in told.fix
+
+
+def test_tools_that_were_left_out_of_a_list_are_worth_a_look() -> None:
+    told = servers_check([server(), server(id="b", left_out=[{"text": "2 listed tools were left out"}])])
+
+    assert (told.state, told.text) == (WARN, "b: 2 listed tools were left out")
+
+
+def test_a_problem_is_why_a_server_is_down_and_what_was_left_out() -> None:
+    assert problem_of(server()) == ""
+    assert problem_of(server(problem="it died", left_out=[{"text": "one"}, {"text": "two"}])) == "it died; one; two"
 
 
 def test_every_server_that_does_not_work_is_named_with_what_to_do() -> None:

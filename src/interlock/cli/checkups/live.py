@@ -63,12 +63,22 @@ async def dashboard_check(reach: Reach) -> Check:
 def servers_check(servers: Sequence[Mapping[str, Any]]) -> Check:
     wanted = [each for each in servers if each["enabled"] or each["health"] == "down"]
     failing = [each for each in wanted if each["health"] != "ready"]
+    lossy = [f"{each['id']}: {problem_of(each)}" for each in wanted if each["left_out"]]
+    if lossy and not failing:
+        fix = "Nobody can call these; ask the author of the server to mend its list."
+        return Check("servers", WARN, "; ".join(lossy[:_SHOWN]), fix)
     if not failing:
         tools = sum(each["tools"] for each in wanted)
         return Check("servers", OK, f"{counted(len(wanted), 'server')} ready, with {counted(tools, 'tool')}.")
     told = [f"{each['id']} is {each['health']}: {each['problem'] or 'no reason yet'}" for each in failing[:_SHOWN]]
     told += [f"{each['id']} is {each['health']}" for each in failing[_SHOWN:]]
     return Check("servers", FAIL, "; ".join(told), " ".join(fixes(failing)))
+
+
+def problem_of(server: Mapping[str, Any]) -> str:
+    """What is wrong with a server: why it is down, and what of its list was left out."""
+    told = [server["problem"], *(each["text"] for each in server["left_out"])]
+    return "; ".join(each for each in told if each)
 
 
 _FIXES = {

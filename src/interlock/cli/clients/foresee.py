@@ -16,6 +16,7 @@ from pathlib import Path
 from interlock.cli.render import counted
 from interlock.config.load import Config
 from interlock.config.tree import Server, Settings
+from interlock.core.health import LeftOut
 from interlock.core.model import JsonObject
 
 SECONDS = 30.0
@@ -33,6 +34,8 @@ class Foreseen:
     problem: str
     definitions: tuple[JsonObject, ...] = ()
     """Its tools, as it lists them."""
+    left_out: tuple[LeftOut, ...] = ()
+    """What of its list was not taken."""
 
 
 Progress = Callable[[int], None]
@@ -69,8 +72,8 @@ async def _looked(config: Config, folder: Path, environ: Mapping[str, str], tell
                 counts = tool_counts(tools, parts.pipeline.policy, parts.workspaces.default, parts.clock.now())
                 held = counts.total - counts.by_verdict.get("allow", 0)
                 slow = "it did not start in time" if state.health is not Health.READY else ""
-                definitions = tuple(each.descriptor for each in tools)
-                found[state.id] = Foreseen(counts.total, held, state.problem or slow, definitions)
+                definitions = tuple(one for each in tools for one in (each.descriptor, *each.others))
+                found[state.id] = Foreseen(counts.total, held, state.problem or slow, definitions, state.left_out)
             return found
 
 
