@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.cli.lab.places import SECRETIVE
 from tests.cli.running import Beside, Interlock, configure, gateway_beside
 from tests.running import server_yaml
 from tests.upstream.running import stdio_argv
@@ -97,6 +98,13 @@ def test_why_a_server_did_not_start_is_in_the_table(il: Interlock, tmp_path: Pat
 
 
 # Changes --------------------------------------------------------------------------------------------------------
+
+
+def test_tools_that_were_left_out_are_a_problem_in_the_table(il: Interlock) -> None:
+    configure("servers:\n" + server_yaml("shy", SECRETIVE))
+    (row,) = (line for line in il("server", "list").lines if line.startswith("shy"))
+
+    assert row.endswith("1 listed tool was left out (nested too deeply); the first is 'get_<U+202E>deep'")
 
 
 def test_a_server_is_switched_off_and_on_restarted_and_not_removed_from_the_file(il: Interlock, tmp_path: Path) -> None:

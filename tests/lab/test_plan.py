@@ -1,6 +1,7 @@
 """Before anything is called it is settled what happens to each tool, and why not where nothing does."""
 
 import pytest
+from msgspec.structs import replace
 
 from interlock.core.safety import ExecClass, LabPolicy, SafetyClass
 from interlock.errors import Code
@@ -65,3 +66,27 @@ def test_presumed_tools_that_the_gateway_would_hold_are_pointed_out_and_no_other
 def test_a_plan_has_every_tool_in_the_order_of_the_listing() -> None:
     planned = plan(named("set_it", "get_it", "drop_it"), USUAL, live=True)
     assert [each.tool.name for each in planned] == ["set_it", "get_it", "drop_it"]
+
+
+@pytest.mark.parametrize(("support", "decision"), [("required", REFUSE), ("optional", EXECUTE), ("forbidden", EXECUTE)])
+def test_what_can_only_be_called_as_a_task_is_not_called(support: str, decision: Decision) -> None:
+    tools = lab_tools({"name": "get_it", "execution": {"taskSupport": support}})
+    (planned,) = plan(tools, BOLD, live=True)
+    assert planned.decision is decision
+    assert (planned.reason is not None) == (decision is REFUSE)
+    assert planned.reason is None or "only be called as a task" in planned.reason.text
+
+
+@pytest.mark.parametrize("execution", [None, "required", {"taskSupport": True}, []])
+def test_what_says_nothing_of_tasks_that_can_be_read_is_called(execution: object) -> None:
+    (planned,) = plan(lab_tools({"name": "get_it", "execution": execution}), USUAL, live=True)
+    assert planned.decision is EXECUTE
+
+
+def test_what_is_listed_twice_is_called_only_if_both_are_the_same() -> None:
+    (tool,) = named("get_it")
+    same, other = replace(tool, others=(tool.descriptor,)), replace(tool, others=({"name": "get_it", "x": 1},))
+    planned = plan([same, other], USUAL, live=True)
+    assert [each.decision for each in planned] == [EXECUTE, REFUSE]
+    assert planned[1].reason is not None
+    assert planned[1].reason.code is Code.QUARANTINED

@@ -133,6 +133,11 @@ BLOCKED_BY_LAB = Message(
     "The lab does not call '{tool}': it is {exec_class}.",
     "{flag}",
 )
+NEEDS_TASK = Message(
+    Code.DENIED_BY_RULE,
+    "The lab does not call '{tool}': it can only be called as a task, and Interlock begins no tasks.",
+    "Have the server declare taskSupport as `optional` where a plain call works too.",
+)
 CALLED_ONCE = Message(
     Code.DENIED_BY_RULE,
     "The lab calls '{tool}' once in a run, and has done so.",

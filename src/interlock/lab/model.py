@@ -5,7 +5,7 @@ them that a server wrote is the text of a stranger; whoever shows it has to trea
 """
 
 from enum import StrEnum
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 from msgspec import Struct, field
 
@@ -51,6 +51,12 @@ class LabTool(Struct, frozen=True):
     def descriptors(self) -> tuple[dict[str, Any], ...]:
         """All that its server lists under this name."""
         return (self.descriptor, *self.others)
+
+    @property
+    def needs_task(self) -> bool:
+        """Whether it says that it can be called as a task of protocol 2025-11-25 and in no other way."""
+        execution = self.descriptor.get("execution")
+        return isinstance(execution, dict) and cast("dict[str, Any]", execution).get("taskSupport") == "required"
 
     @property
     def input_schema(self) -> dict[str, Any]:

@@ -58,8 +58,17 @@ def plan(tools: Sequence[LabTool], policy: LabPolicy, *, live: bool) -> tuple[Pl
 def _planned(tool: LabTool, policy: LabPolicy, *, live: bool) -> Planned:
     presumed = tool.exec_class is ExecClass.READ_ONLY_PRESUMED
     held = POSTURES[Posture.GUARDED][tool.gateway_class] is not Effect.ALLOW
-    flag = lab_flag_needed(tool.exec_class, policy)
-    if flag is None:
+    reason = _reason(tool, policy)
+    if reason is None:
         return Planned(tool, _WHERE_ALLOWED[tool.exec_class], None, presumed and held)
-    reason = errors.BLOCKED_BY_LAB(tool=tool.name, exec_class=tool.exec_class.value, flag=flag)
     return Planned(tool, Decision.REFUSE if live else Decision.GENERATE_ONLY, reason, presumed and held)
+
+
+def _reason(tool: LabTool, policy: LabPolicy) -> Reason | None:
+    """Why a tool is not called; None where it is."""
+    if any(each != tool.descriptor for each in tool.others):
+        return errors.LISTED_TWICE(tool=tool.name)
+    if tool.needs_task:
+        return errors.NEEDS_TASK(tool=tool.name)
+    flag = lab_flag_needed(tool.exec_class, policy)
+    return None if flag is None else errors.BLOCKED_BY_LAB(tool=tool.name, exec_class=tool.exec_class.value, flag=flag)

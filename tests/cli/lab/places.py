@@ -7,8 +7,10 @@ from typing import Any
 
 from interlock.cli.command import Options
 from interlock.cli.lab.options import add_knobs, add_target
+from tests.lab import secretive
 
 SAMPLE = [sys.executable, "-m", "interlock.lab.sample"]
+SECRETIVE = [sys.executable, str(Path(secretive.__file__))]
 
 
 def values_of(*words: str, data: Path | None = None, config: Path | None = None) -> Namespace:

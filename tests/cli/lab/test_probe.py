@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.lab.places import SAMPLE
+from tests.cli.lab.places import SAMPLE, SECRETIVE
 from tests.cli.running import Interlock, environment, eventually
 from tests.cli.seated import descendants
 from tests.lab import planted
@@ -67,6 +67,30 @@ def test_the_clean_twin_has_no_findings(tmp_path: Path, il: Interlock) -> None:
     assert seen.json["findings"] == []
     assert (seen.exit, seen.json["ended"]) == (0, "complete")
     assert any("cleaned up" in note for note in seen.json["notes"])
+
+
+def test_what_a_server_hides_is_told(tmp_path: Path, il: Interlock) -> None:
+    seen = il("probe", "--timeout", "1", "--json", "--data-dir", str(tmp_path), "--", *SECRETIVE)
+    found = {(each["code"], each["tool"]): each for each in seen.json["findings"]}
+    plan = {each["tool"]: each for each in seen.json["plan"]}
+    assert set(found) == {
+        *(("tool-left-out", None), ("nothing-works", None), ("stray-output", None), ("name-listed-twice", "get_twice")),
+        *(("error-on-valid", "get_one"), ("error-on-valid", "get_two"), ("hang", "get_garbled")),
+        *(("description-shared", each) for each in plan),
+    }
+    assert found["tool-left-out", None]["evidence"]["first"] == "get_<U+202E>deep"
+    assert found["hang", "get_garbled"]["evidence"]["stray_lines"] == "1 meanwhile, on its stdout"
+    assert found["stray-output", None]["evidence"] == {"lines": "3"}
+    assert [plan[each]["decision"] for each in ("get_twice", "get_task")] == ["Refuse", "Refuse"]
+    assert "only be called as a task" in plan["get_task"]["reason"]
+    assert seen.json["server"] == {
+        "id": "secretive",
+        "name": "secretive\u202e",
+        "version": "7",
+        "protocol": "2025-11-25",
+        "transport": "stdio",
+    }
+    assert seen.exit == 20
 
 
 def test_a_budget_is_kept_to_the_call(tmp_path: Path, il: Interlock) -> None:

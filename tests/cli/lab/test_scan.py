@@ -6,12 +6,13 @@ from typing import Any
 
 import pytest
 
-from tests.cli.lab.places import SAMPLE
+from tests.cli.lab.places import SAMPLE, SECRETIVE
 from tests.cli.running import Interlock
 
-HIDDEN = {"name": "echo", "description": "Adds.\u202e", "inputSchema": {"type": "object"}}
+READS = {"annotations": {"readOnlyHint": True}}
+HIDDEN = {"name": "echo", "description": "Adds.\u202e", "inputSchema": {"type": "object"}, **READS}
 UNSAID = {"name": "delete_file", "inputSchema": {"type": "object"}}
-HONEST = {"name": "read_file", "inputSchema": {"type": "object"}, "annotations": {"readOnlyHint": True}}
+HONEST = {"name": "read_file", "inputSchema": {"type": "object"}, **READS}
 
 
 def saved(name: str, *tools: dict[str, Any]) -> str:
@@ -20,7 +21,8 @@ def saved(name: str, *tools: dict[str, Any]) -> str:
 
 
 def codes(out: Any) -> list[str]:
-    return [each["code"] for each in out["findings"]]
+    """What was found, but for remarks."""
+    return [each["code"] for each in out["findings"] if each["severity"] != "info"]
 
 
 def test_a_saved_list_is_read_and_its_findings_are_told_the_gravest_first(il: Interlock) -> None:
@@ -28,7 +30,7 @@ def test_a_saved_list_is_read_and_its_findings_are_told_the_gravest_first(il: In
 
     assert done.exit == 0
     heads = [line.split()[:2] for line in done.lines if line.startswith(("HIGH", "MEDIUM"))]
-    assert heads == [["HIGH", "hidden-text"], ["MEDIUM", "unannotated-danger"]]
+    assert heads == [["HIGH", "hidden-text"], ["MEDIUM", "unannotated"]]
     assert "    text: Adds.<U+202E>" in done.lines
     assert "\u202e" not in done.out
 
@@ -89,7 +91,7 @@ def test_what_is_new_fails_and_what_is_gone_is_told(il: Interlock) -> None:
     il("scan", saved("tools.json", HIDDEN), "--write-baseline", "known.json")
     done = il("scan", saved("tools.json", UNSAID), "--baseline", "known.json", "--fail-on", "medium", "--json")
 
-    assert (done.exit, codes(done.json)) == (20, ["unannotated-danger"])
+    assert (done.exit, codes(done.json)) == (20, ["unannotated"])
     assert "Gone since the baseline: hidden-text of tools:echo" in done.json["notes"]
 
 
@@ -143,13 +145,28 @@ def test_a_command_line_is_started_listed_and_kept_as_a_run(il: Interlock, tmp_p
     done = il("scan", "--data-dir", str(tmp_path / "data"), "--json", "--", *SAMPLE)
     (kept,) = (tmp_path / "data" / "lab").iterdir()
 
-    assert (done.exit, codes(done.json)) == (0, ["unannotated-danger"])
+    assert (done.exit, codes(done.json)) == (0, ["unannotated"])
     assert json.loads((kept / "report.json").read_text()) == done.json
-    assert "unannotated-danger" in (kept / "report.html").read_text()
+    assert "unannotated" in (kept / "report.html").read_text()
 
 
 def test_without_a_target_all_servers_of_the_configuration_are_scanned(il: Interlock) -> None:
     out = il("scan", "--json").json
 
-    assert (out["target"], codes(out)) == ("sample", ["unannotated-danger"])
+    assert (out["target"], codes(out)) == ("sample", ["unannotated"])
     assert "6 tools of 1 server read. Nothing was called." in out["notes"]
+
+
+def test_what_the_gateway_does_not_offer_is_found_all_the_same(il: Interlock, tmp_path: Path) -> None:
+    words = ("--data-dir", str(tmp_path), "--", *SECRETIVE)
+    done, text = il("scan", "--fail-on", "high", "--json", *words), il("scan", *words)
+    found = {each["code"]: each for each in done.json["findings"]}
+
+    assert done.exit == 20
+    assert set(found) == {"hidden-text", "name-listed-twice", "tool-left-out", "unannotated"}
+    assert found["name-listed-twice"]["tool"] == "get_twice"
+    assert (found["tool-left-out"]["severity"], found["tool-left-out"]["evidence"]) == (
+        "high",
+        {"server": "secretive", "why": "nested too deeply", "tools": "1", "first": "get_<U+202E>deep"},
+    )
+    assert text.lines[1] == "secretive<U+202E> 7, protocol 2025-11-25"

@@ -6,7 +6,7 @@ import pytest
 
 from interlock import errors
 from interlock.lab.model import Finding, Observed, Severity
-from interlock.lab.probing.judge import LARGE, SHOWN, SLOW, Tried, judged
+from interlock.lab.probing.judge import LARGE, SHOWN, SLOW, Tried, judged, nothing_works
 from tests.lab.bench import lab_tools
 
 OUTPUT = {"type": "object", "properties": {"count": {"type": "integer"}}, "required": ["count"]}
@@ -87,7 +87,9 @@ def test_an_output_schema_that_is_none_is_held_against_nobody() -> None:
     assert judged(tool, [tried()]) == []
 
 
-@pytest.mark.parametrize("said", ["ENOENT: no such file", "Note not found", "It does not exist"])
+@pytest.mark.parametrize(
+    "said", ["ENOENT: no such file", "Note not found", "It does not exist", "path is outside /srv"]
+)
 def test_a_made_up_name_that_is_not_there_is_hardly_worth_a_word(said: str) -> None:
     (found,) = judged(PLAIN, [tried(result=failed(said))])
     assert found.severity is Severity.INFO
@@ -114,3 +116,31 @@ def test_evidence_is_cut_short_and_can_be_written_down() -> None:
 def test_all_that_was_taken_wrongly_is_one_finding() -> None:
     found = evidence_of(*(tried("invalid", about=f"type at /{at}") for at in range(9)))
     assert (found.evidence["times"], len(found.evidence["broken"])) == ("9", 5)
+
+
+BROKEN, ABSENT = tried(result=failed("no key")), tried(result=failed("Note not found"))
+DENIED = tried(refusal=errors.DENIED_BY_RULE(tool="get_it"))
+
+
+@pytest.mark.parametrize(
+    ("calls", "severities"),
+    [
+        ({"a": [BROKEN], "b": [BROKEN], "c": [BROKEN, ABSENT]}, [Severity.HIGH]),
+        ({"a": [BROKEN], "b": [tried(refusal=errors.UPSTREAM_LOST(**LOST))], "c": [BROKEN]}, [Severity.HIGH]),
+        ({"a": [ABSENT, BROKEN], "b": [ABSENT], "c": [ABSENT]}, [Severity.LOW]),
+        ({"a": [BROKEN], "b": [BROKEN, tried()], "c": [BROKEN]}, []),
+        ({"a": [BROKEN], "b": [BROKEN]}, []),
+        ({"a": [BROKEN], "b": [BROKEN], "c": [DENIED]}, []),
+        ({}, []),
+    ],
+)
+def test_a_server_of_which_no_call_gave_a_good_answer_is_told_of(
+    calls: dict[str, list[Tried]], severities: list[Severity]
+) -> None:
+    assert [each.severity for each in nothing_works(calls)] == severities
+
+
+def test_that_nothing_works_is_told_with_what_the_tools_answered() -> None:
+    (found,) = nothing_works({name: [BROKEN] for name in ("a", "b", "c")})
+    assert (found.code, found.tool) == ("nothing-works", None)
+    assert found.evidence == {"tools": "3", "calls": "3", "answers": ["a: no key", "b: no key", "c: no key"]}

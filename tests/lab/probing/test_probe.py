@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from interlock import errors
-from interlock.errors import Reason
+from interlock.errors import InterlockError, Reason
 from interlock.lab.model import LabTool, Observed
 from interlock.lab.plan import plan
 from interlock.lab.probing.probe import MOST_EDGES, Probe, attempts_for
@@ -40,12 +40,16 @@ class Bench(TestBench):
         self.mended: list[bool] = []
         self.comes_back = True
         self.unchecked: list[bool] = []
+        self.printed = 0
 
     async def call(self, tool: str, arguments: dict[str, Any], *, unchecked: bool = False) -> Observed:
         self.unchecked.append(unchecked)
         observed = await super().call(tool, arguments, unchecked=unchecked)
         refusal = self.refusing(tool, arguments)
         return observed if refusal is None else Observed(tool, arguments, 1.0, refusal=refusal)
+
+    async def stray(self) -> int:
+        return self.printed
 
     async def recovered(self, *, hung: bool = False) -> bool:
         self.mended.append(hung)
@@ -115,6 +119,48 @@ async def test_a_tool_that_breaks_the_server_is_not_called_again_and_the_others_
     assert counts(bench)["get_good"] > 2
     assert code in [each.code for each in probe.findings if each.tool == "get_bad"]
     assert bench.mended == [hung]
+
+
+async def test_lines_that_came_while_a_call_hung_are_part_of_the_evidence() -> None:
+    tools = lab_tools(tool("get_good"), tool("get_bad"))
+
+    def hangs(name: str, given: dict[str, Any]) -> Reason | None:
+        bench.printed += 2
+        return HUNG if name == "get_bad" else None
+
+    bench = Bench(*tools, refusing=hangs)
+    probe = probe_of(bench, Knobs(), tools)
+    await probe.run()
+    (hang,) = (each for each in probe.findings if each.code == "hang")
+    (stray,) = (each for each in probe.findings if each.code == "stray-output")
+    assert hang.evidence["stray_lines"] == "2 meanwhile, on its stdout"
+    assert (stray.tool, stray.evidence) == (None, {"lines": str(bench.printed)})
+
+
+async def test_a_gateway_that_went_away_leaves_what_was_found() -> None:
+    class Gone(Bench):
+        async def stray(self) -> int:
+            if self.received:
+                raise InterlockError(LOST)
+            return 0
+
+    tools = lab_tools(tool("get_it"), tool("see_it"))
+    probe = probe_of(Gone(*tools, refusing=never), Knobs(), tools)
+    await probe.run()
+    assert (probe.ended, probe.stopped) == ("interrupted", LOST)
+    assert probe.calls
+
+
+async def test_a_server_of_which_nothing_works_is_told_of_and_one_good_answer_is_enough() -> None:
+    names = ("get_a", "get_b", "get_c")
+    tools = lab_tools(*(tool(name, annotations=READS) for name in names))
+    told: list[bool] = []
+    for working in ("", "get_c"):
+        bench = Bench(*tools, refusing=lambda name, given, working=working: None if name == working else LOST)
+        probe = probe_of(bench, Knobs(), tools)
+        await probe.run()
+        told.append("nothing-works" in [each.code for each in probe.findings])
+    assert told == [True, False]
 
 
 async def test_a_server_that_does_not_come_back_ends_the_run_with_what_was_found() -> None:

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from interlock.core.health import LeftOut
 from interlock.core.model import JsonObject
 from interlock.lab.model import Finding, Severity
 from interlock.lab.sample import TOOLS
@@ -18,7 +19,12 @@ def tool(name: str, description: str = "", **more: Any) -> dict[str, Any]:
 
 
 def scanned(*tools: JsonObject) -> list[Finding]:
-    return scan([Listing("one", tools)])
+    """What is wrong with tools, but for remarks: most tools of these tests say nothing of themselves."""
+    return worth([Listing("one", tools)])
+
+
+def worth(listings: list[Listing]) -> list[Finding]:
+    return [each for each in scan(listings) if each.severity is not Severity.INFO]
 
 
 def codes(*tools: JsonObject) -> list[str]:
@@ -129,7 +135,7 @@ def test_a_name_in_another_script_only_says_nothing() -> None:
 
 
 def test_the_same_name_on_two_servers_is_found_once() -> None:
-    (found,) = scan([Listing(each, [tool("read_file")]) for each in ("one", "two", "three")])
+    (found,) = worth([Listing(each, [tool("read_file")]) for each in ("one", "two", "three")])
 
     assert (found.code, found.tool) == ("shadowed-name", "read_file")
     assert found.evidence["servers"] == ["one", "two", "three"]
@@ -140,7 +146,7 @@ def test_a_name_that_a_server_lists_twice_is_found() -> None:
 
 
 def test_names_that_look_alike_on_two_servers_are_found() -> None:
-    found = scan([Listing("one", [tool("read_file")]), Listing("two", [tool("re\u0301ad_file")])])
+    found = worth([Listing("one", [tool("read_file")]), Listing("two", [tool("re\u0301ad_file")])])
     (alike,) = [each for each in found if each.code == "lookalike-names"]
 
     assert (alike.severity, alike.tool) == (Severity.HIGH, "re\u0301ad_file")
@@ -156,9 +162,9 @@ def test_digits_that_look_like_letters_matter_less() -> None:
 # Annotations ----------------------------------------------------------------------------------------------------
 
 HINTS = [
-    ("delete_file", None, "unannotated-danger", Severity.MEDIUM),
-    ("delete_file", {"title": "Delete"}, "unannotated-danger", Severity.MEDIUM),
-    ("run_script", None, "unannotated-danger", Severity.LOW),
+    ("delete_file", None, "unannotated", Severity.MEDIUM),
+    ("delete_file", {"title": "Delete"}, "unannotated", Severity.MEDIUM),
+    ("run_script", None, "unannotated", Severity.LOW),
     ("delete_file", {"readOnlyHint": False}, "destructive-unsaid", Severity.LOW),
     ("delete_file", {"destructiveHint": False}, "destructive-denied", Severity.MEDIUM),
     ("delete_file", {"readOnlyHint": True, "destructiveHint": True}, "contradictory-hints", Severity.HIGH),
@@ -185,13 +191,32 @@ def test_annotations_that_do_not_fit_the_name_are_found(
     [
         ("delete_file", {"destructiveHint": True}),
         ("read_file", READS),
-        ("read_file", {}),
         ("run_script", {"readOnlyHint": False}),
-        ("frobnicate", {}),
     ],
 )
 def test_annotations_that_fit_are_left_alone(name: str, annotations: dict[str, bool]) -> None:
     assert codes(tool(name, annotations=annotations)) == []
+
+
+@pytest.mark.parametrize("name", ["read_file", "write_file", "frobnicate"])
+@pytest.mark.parametrize("annotations", [{}, {"openWorldHint": False}])
+def test_a_tool_that_says_nothing_of_itself_is_told_of_however_harmless_its_name(
+    name: str, annotations: dict[str, bool]
+) -> None:
+    (found,) = scan([Listing("one", [tool(name, annotations=annotations)])])
+
+    assert (found.code, found.severity) == ("unannotated", Severity.INFO)
+
+
+def test_what_was_left_out_of_a_list_is_grave_because_nobody_saw_it() -> None:
+    given = [LeftOut("nested too deeply", 2, "deep"), LeftOut("the rest was not asked for")]
+    found = scan([Listing("one", [], given)])
+
+    assert [(each.code, each.severity, each.tool) for each in found] == [("tool-left-out", Severity.HIGH, None)] * 2
+    assert [each.evidence for each in found] == [
+        {"server": "one", "why": "nested too deeply", "tools": "2", "first": "deep"},
+        {"server": "one", "why": "the rest was not asked for"},
+    ]
 
 
 def test_a_class_that_nobody_knows_is_found() -> None:
@@ -201,7 +226,7 @@ def test_a_class_that_nobody_knows_is_found() -> None:
 def test_a_product_prefix_does_not_hide_a_name() -> None:
     found = scanned(*(tool(f"acme_{verb}_file") for verb in ("read", "list", "delete")))
 
-    assert [(each.code, each.tool) for each in found] == [("unannotated-danger", "acme_delete_file")]
+    assert [(each.code, each.tool) for each in found] == [("unannotated", "acme_delete_file")]
 
 
 def test_a_tool_without_a_name_is_no_reason_to_stop() -> None:

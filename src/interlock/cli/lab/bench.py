@@ -12,6 +12,7 @@ from typing import Any
 from interlock import errors
 from interlock.cli.gateway import Api, Refused, Unreadable
 from interlock.clock import Clock, SystemClock
+from interlock.core.health import LeftOut
 from interlock.core.safety import ExecClass, LabPolicy, SafetyClass
 from interlock.errors import Reason
 from interlock.lab.model import LabTool, Observed
@@ -50,11 +51,18 @@ class RestBench:
         self._ours = ours
         self._guard = guard
         self._clock = clock or SystemClock()
+        self._stray_before = 0
 
     async def tools(self) -> list[LabTool]:
         listed = (await self._api.get("tools", server=self.server))["items"]
-        # A tool without a name can be neither looked at nor called.
-        return [_tool(await self._api.get("tools", self.server, each["tool"])) for each in listed if each["tool"]]
+        return [_tool(await self._api.get("tools", self.server, each["tool"])) for each in listed]
+
+    async def left_out(self) -> list[LeftOut]:
+        """What the server lists and the gateway does not take."""
+        return [LeftOut(each["why"], each["count"], each["first"]) for each in (await self.state())["left_out"]]
+
+    async def stray(self) -> int:
+        return self._stray_before + (await self.state())["stray_lines"]
 
     async def call(self, tool: str, arguments: dict[str, Any], *, unchecked: bool = False) -> Observed:
         if (stopped := await self._guard()) is not None:
@@ -85,6 +93,7 @@ class RestBench:
         """Wait until the server is there again; whether it is. One that hangs is started anew where that disturbs
         nobody else."""
         if hung and self._ours:
+            self._stray_before = await self.stray()  # a new one is counted from nothing
             await self._api.post("servers", self.server, "restart", body={})
         for _ in range(int(RECOVERY / _LOOK)):
             if (await self.state())["health"] == "ready":

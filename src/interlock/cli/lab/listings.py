@@ -10,7 +10,7 @@ from argparse import Namespace
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from interlock import errors
 from interlock.cli.ask import agreed, can_ask
@@ -18,7 +18,7 @@ from interlock.cli.command import Values
 from interlock.cli.gateway import Api, credential_of, folder_of, reaching
 from interlock.cli.inputs import read_tools
 from interlock.cli.lab.bench import RestBench
-from interlock.cli.lab.target import at_target, wanted
+from interlock.cli.lab.target import at_target, server_of, wanted
 from interlock.cli.render import note
 from interlock.core.redact import redact_text
 from interlock.core.safety import LabPolicy
@@ -45,9 +45,10 @@ _NO_KNOBS: Mapping[str, object] = {
 
 @dataclass(slots=True)
 class Found:
-    """What was listed. `missing` says what could not be, and why."""
+    """What was listed, and what the servers say of themselves. `missing` says what could not be listed, and why."""
 
     listings: list[Listing] = field(default_factory=list[Listing])
+    servers: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
     missing: list[str] = field(default_factory=list[str])
 
 
@@ -59,8 +60,14 @@ async def from_targets(values: Values) -> Found:
             found.listings.append(Listing(_named(words[0]), read_tools(words[0])))
             continue
         async with at_target(Namespace(**{**vars(values), **_NO_KNOBS, "target": list(words)})) as site:
-            found.listings.append(Listing(site.bench.server, [each.descriptor for each in await site.bench.tools()]))
+            found.listings.append(await _listed(site.bench))
+            found.servers.append(site.server)
     return found
+
+
+async def _listed(bench: RestBench) -> Listing:
+    descriptors = [one for each in await bench.tools() for one in each.descriptors]
+    return Listing(bench.server, descriptors, await bench.left_out())
 
 
 def only_saved(words: Sequence[str]) -> bool:
@@ -102,7 +109,8 @@ async def from_gateway(values: Values) -> Found:
                 found.missing.append(f"{name}: {state['problem'] or state['health']}")
                 continue
             bench = RestBench(api, name, LabPolicy(), is_http=state["transport"] == "http", ours=False)
-            found.listings.append(Listing(name, [each.descriptor for each in await bench.tools()]))
+            found.listings.append(await _listed(bench))
+            found.servers.append(server_of(state))
     return found
 
 
@@ -136,7 +144,7 @@ def from_clients(values: Values) -> Found:
         if seen.problem:
             found.missing.append(f"{name}: {seen.problem}")
         else:
-            found.listings.append(Listing(name, seen.definitions))
+            found.listings.append(Listing(name, seen.definitions, seen.left_out))
     return found
 
 

@@ -21,6 +21,7 @@ from interlock.lab.model import Severity
 from interlock.lab.plan import Planned, plan
 from interlock.lab.probing.probe import Probe
 from interlock.lab.run import NOTHING_CLEANED_UP, Run, shown, without
+from interlock.lab.scan import kinds
 from interlock.lab.worker import Worker
 
 _MATTER = (Severity.HIGH, Severity.MEDIUM)
@@ -50,6 +51,7 @@ async def _probe(values: Values) -> Exit:
 async def _live(site: Site, planned: tuple[Planned, ...], values: Values) -> Exit:
     clock, knobs = SystemClock(), site.knobs
     began, started = clock.now(), clock.ticks()
+    left_out = [kinds.left_out(site.bench.server, each) for each in await site.bench.left_out()]
     worker = Worker(site.bench, planned, knobs)
     probe = Probe(worker, site.bench, seed=knobs.seed, concurrency=knobs.concurrency)
     interrupted = False
@@ -72,7 +74,7 @@ async def _live(site: Site, planned: tuple[Planned, ...], values: Values) -> Exi
         knobs=knobs,
         plan=[shown(each) for each in planned],
         calls=probe.calls,
-        findings=probe.findings,
+        findings=[*left_out, *probe.findings],
         notes=[*probe.notes, NOTHING_CLEANED_UP],
     )
     run = without(run, site.secrets)

@@ -64,7 +64,7 @@ def _scan(values: Values) -> Exit:
         id=new_id(began),
         verb="scan",
         target=", ".join(each.server for each in found.listings),
-        server={},
+        server=found.servers[0] if len(found.servers) == len(found.listings) == 1 else {},
         began=iso(began),
         seconds=(clock.ticks() - ticks) / 1_000_000,
         ended="complete" if not found.missing else "interrupted",

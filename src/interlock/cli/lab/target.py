@@ -195,7 +195,7 @@ async def _configured(
         raise InterlockError(errors.UPSTREAM_DOWN(server=name, problem=state["problem"] or state["health"]))
     ours = not isinstance(reach, RemoteReach)
     bench = RestBench(api, state["id"], knobs.policy, is_http=state["transport"] == "http", ours=ours)
-    return Site(bench, run, target.shown, knobs, _server(state), _secrets(config))
+    return Site(bench, run, target.shown, knobs, server_of(state), _secrets(config))
 
 
 async def _own(
@@ -218,7 +218,7 @@ async def _own(
         raise InterlockError(errors.TARGET_DOWN(target=target.shown, problem=problem + await _last_words(api, target)))
     is_http = target.url is not None
     bench = RestBench(api, target.id, knobs.policy, is_http=is_http, ours=True, guard=partial(_frozen_by_user, folder))
-    return Site(bench, run, target.shown, knobs, _server(state), _secrets(config))
+    return Site(bench, run, target.shown, knobs, server_of(state), _secrets(config))
 
 
 async def _last_words(api: Api, target: Wanted) -> str:
@@ -259,5 +259,7 @@ def _secrets(config: "Config") -> KnownSecrets:
     return KnownSecrets(secrets_of(config, os.environ))
 
 
-def _server(state: Mapping[str, Any]) -> dict[str, Any]:
-    return {"name": state["id"], "transport": state["transport"], "protocol": state["protocol_version"]}
+def server_of(state: Mapping[str, Any]) -> dict[str, Any]:
+    """What a run keeps of its server: the id that it has here, and what it says of itself."""
+    said = {"name": state["says_name"] or state["id"], "version": state["says_version"]}
+    return {"id": state["id"], **said, "protocol": state["protocol_version"], "transport": state["transport"]}

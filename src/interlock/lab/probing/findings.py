@@ -34,6 +34,18 @@ ANNOTATION_LIE = Kind(
     "The tool says that it only reads, and what the server holds was another after it was called.",
     "Set readOnlyHint to false, or find what it changes. Until then no rule should believe its annotations.",
 )
+NOTHING_WORKS = Kind(
+    "nothing-works",
+    _HIGH,
+    "Several tools were called, and not one call gave a good answer.",
+    "Look at what they answered: most often a credential, a service behind the server or a setting is missing.",
+)
+STRAY_OUTPUT = Kind(
+    "stray-output",
+    _LOW,
+    "The server wrote lines to its stdout that are no messages of the protocol.",
+    "Write banners and logs to stderr: some clients end the session at the first such line.",
+)
 OUTPUT_SCHEMA = Kind(
     "output-schema",
     _MEDIUM,
@@ -84,12 +96,6 @@ NO_ARGUMENTS = Kind(
 )
 
 # What it says of itself -----------------------------------------------------------------------------------------
-NO_ANNOTATIONS = Kind(
-    "unannotated",
-    _LOW,
-    "The tool does not say whether it reads or writes.",
-    "Add annotations with readOnlyHint, and with destructiveHint where it writes.",
-)
 NO_DESCRIPTION = Kind(
     "description-missing",
     _LOW,

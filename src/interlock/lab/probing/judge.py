@@ -28,16 +28,32 @@ SHOWN = 400
 MOST_NAMED = 5
 FATAL = {"crash": kinds.CRASH, "hang": kinds.HANG, "protocol": kinds.PROTOCOL}
 """The outcomes after which a tool is not called again."""
-_ABSENT = ("not found", "does not exist", "no such", "not exist", "unknown", "enoent", "cannot find", "doesn't exist")
-"""Words by which a server says that a made-up name or path is not there, which it has every right to."""
+FEWEST_TOOLS = 3
+"""How many tools have to fail before the server as a whole is said to."""
+_ERRORS = ("tool-error", "rpc-error")
+_ABSENT = (
+    "outside",
+    "not found",
+    "does not exist",
+    "no such",
+    "not exist",
+    "unknown",
+    "enoent",
+    "cannot find",
+    "doesn't exist",
+)
+"""Words by which a server says that a made-up name or path is not there, or out of its reach, which it has every right
+to."""
 
 
 class Tried(Struct, frozen=True):
-    """One call: why it was made, and what came of it. `about` says which keyword is at its edge, or broken."""
+    """One call: why it was made, and what came of it. `about` says which keyword is at its edge, or broken, and
+    `stray` how many lines that are no messages the server wrote while nothing else was tried."""
 
     kind: str
     observed: Observed
     about: str = ""
+    stray: int = 0
 
     @property
     def outcome(self) -> str:
@@ -98,12 +114,10 @@ def _unfit(validator: jsonschema_rs.Validator, tried: Tried) -> str | None:
 
 
 def _errors(tool: LabTool, tried: Sequence[Tried]) -> Iterator[Finding]:
-    failed = [each for each in tried if each.kind == "valid" and each.outcome in ("tool-error", "rpc-error")]
-    if not failed:
-        return
-    said = _said(failed[0].observed)
-    absent = any(word in said.lower() for word in _ABSENT)
-    yield _about(kinds.ERROR_ON_VALID, tool, failed[0], severity=Severity.INFO if absent else None)
+    failed = [each for each in tried if each.kind == "valid" and each.outcome in _ERRORS]
+    if failed:
+        severity = Severity.INFO if _is_absence(failed[0]) else None
+        yield _about(kinds.ERROR_ON_VALID, tool, failed[0], severity=severity)
 
 
 def _accepted(tool: LabTool, tried: Sequence[Tried]) -> Iterator[Finding]:
@@ -148,8 +162,30 @@ _LOOKS = (_fatal, _outputs, _errors, _accepted, _stability, _sizes, _times)
 def _about(kind: Kind, tool: LabTool, tried: Tried, *, severity: Severity | None = None, problem: str = "") -> Finding:
     """A finding with the call that shows it."""
     evidence = {"arguments": shown(tried.observed.arguments), "kind": tried.kind, "answer": _said(tried.observed)}
-    more = {"about": tried.about[:SHOWN], "problem": problem, "activity": tried.observed.activity or ""}
+    stray = f"{tried.stray} meanwhile, on its stdout" if tried.stray else ""
+    activity = tried.observed.activity or ""
+    more = {"about": tried.about[:SHOWN], "problem": problem, "stray_lines": stray, "activity": activity}
     return kind.found(tool.name, severity, **evidence, **{name: text for name, text in more.items() if text})
+
+
+def nothing_works(tried: Mapping[str, Sequence[Tried]]) -> Iterator[Finding]:
+    """What is to be said if nothing of several tools works. A call that never reached the server says nothing."""
+    answered = {tool: [each for each in calls if each.outcome != "refused"] for tool, calls in tried.items()}
+    called = {tool: calls for tool, calls in answered.items() if calls}
+    calls = [each for made in called.values() for each in made]
+    if len(called) < FEWEST_TOOLS or any(each.outcome == "ok" for each in calls):
+        return
+    # A server may hold nothing yet, and rightly say so of every made-up name.
+    absent = all(any(_is_absence(each) for each in made) for made in called.values())
+    answers = [f"{tool}: {_said(made[0].observed)}" for tool, made in list(called.items())[:MOST_NAMED]]
+    evidence = {"tools": str(len(called)), "calls": str(len(calls)), "answers": answers}
+    yield kinds.NOTHING_WORKS.found(None, Severity.LOW if absent else None, **evidence)
+
+
+def _is_absence(tried: Tried) -> bool:
+    """Whether an error says that something which was made up is not there."""
+    said = _said(tried.observed).lower()
+    return tried.outcome in _ERRORS and any(word in said for word in _ABSENT)
 
 
 def shown(value: Any) -> str:

@@ -9,6 +9,7 @@ from typing import Any, cast
 
 from interlock.lab.model import Finding, LabTool
 from interlock.lab.probing import findings as kinds
+from interlock.lab.scan.kinds import NAME_TWICE, unannotated
 
 SHORTEST = 20
 """A description with fewer characters says nothing that the name does not."""
@@ -25,7 +26,9 @@ def lints(tools: Sequence[LabTool]) -> list[Finding]:
 def _lints(tool: LabTool, texts: Mapping[str, int]) -> Iterator[Finding]:
     annotations = _mapping(tool.descriptor.get("annotations"))
     if not any(isinstance(annotations.get(hint), bool) for hint in _HINTS):
-        yield kinds.NO_ANNOTATIONS.found(tool.name)
+        yield unannotated(tool.name, tool.gateway_class)
+    if tool.others:
+        yield NAME_TWICE.found(tool.name, times=str(len(tool.descriptors)))
     text = _description(tool)
     if not text:
         yield kinds.NO_DESCRIPTION.found(tool.name)

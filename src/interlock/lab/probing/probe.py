@@ -10,10 +10,12 @@ brought the server down or got no answer.
 """
 
 import asyncio
+import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Protocol
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from interlock import errors
 from interlock.core.safety import ExecClass
@@ -21,7 +23,7 @@ from interlock.errors import BudgetExhausted, Code, InterlockError, Reason
 from interlock.lab.model import Finding, LabTool, Observed, Workbench
 from interlock.lab.plan import Decision, Planned
 from interlock.lab.probing import findings as kinds
-from interlock.lab.probing.judge import FATAL, Tried, judged
+from interlock.lab.probing.judge import FATAL, Tried, judged, nothing_works
 from interlock.lab.probing.lints import lints
 from interlock.lab.probing.watch import Watch
 from interlock.lab.run import Called, called, outcome_of
@@ -37,10 +39,14 @@ Progress = Callable[[str, int, int], None]
 
 
 class MendedBench(Workbench, Protocol):
-    """A bench whose server comes back after it went away."""
+    """A bench whose server comes back after it went away, and is overheard."""
 
     async def recovered(self, *, hung: bool = False) -> bool:
         """Wait until the server is there again; whether it is."""
+        ...
+
+    async def stray(self) -> int:
+        """How many lines that are no messages the server has written so far."""
         ...
 
 
@@ -91,6 +97,8 @@ class Probe:
         self._tried: dict[str, list[Tried]] = {}
         self._struck: set[str] = set()
         """The tools that are not called again."""
+        self._stray = 0
+        """How many lines that are no messages were counted last."""
         self._seed = seed
         self._examples: dict[str, Examples] = {}
         self._total = 0
@@ -101,7 +109,11 @@ class Probe:
         tools = {name: each.tool for name, each in self._worker.plan.items()}
         seen = [finding for name, tried in self._tried.items() for finding in judged(tools[name], tried)]
         order = list(tools)
-        return sorted([*self._findings, *seen], key=lambda each: order.index(each.tool) if each.tool in order else -1)
+        stray = [kinds.STRAY_OUTPUT.found(None, lines=str(self._stray))] if self._stray else []
+        # What was only looked at counts as well: one good answer is enough.
+        works = any(each.outcome == "ok" for each in self.calls)
+        found = [*(() if works else nothing_works(self._tried)), *stray, *self._findings, *seen]
+        return sorted(found, key=lambda each: order.index(each.tool) if each.tool in order else -1)
 
     async def run(self) -> None:
         """Try every tool. Being cancelled leaves what was found so far."""
@@ -115,10 +127,13 @@ class Probe:
             self.notes.append(stopped.reason.text)
         else:
             self.ended = "complete"
+        with contextlib.suppress(InterlockError):  # whatever ended the run, what was found by then is a report
+            self._stray = await self._bench.stray()
 
     async def _run(self) -> None:
         planned = sorted(self._worker.plan.values(), key=lambda each: _ORDER.index(each.tool.exec_class))
         await self._prepare(planned)
+        self._stray = await self._bench.stray()
         await self._watch.begin(planned, self._examples)
         for each in planned:
             if each.decision.calls:
@@ -139,6 +154,7 @@ class Probe:
         if made.problem is not None:
             self._findings.append(kinds.NO_ARGUMENTS.found(tool.name, problem=made.problem))
             return
+        self._stray = await self._bench.stray()
         attempts = attempts_for(planned, made)
         alone = [each for each in attempts if each.kind in ("valid", "again")]
         await self._made(tool, iter(alone), at_once=1)
@@ -180,14 +196,21 @@ class Probe:
             self.calls.append(Called(tool.name, attempt.kind, "interrupted", 0.0, arguments=attempt.example.arguments))
             raise
         self._keep(observed, attempt.kind)
-        tried = Tried(attempt.kind, observed, attempt.example.about)
-        self._tried.setdefault(tool.name, []).append(tried)
+        tried = await self._learned(tool.name, Tried(attempt.kind, observed, attempt.example.about))
         if tried.outcome in FATAL:
             self._struck.add(tool.name)
         elif observed.refusal is not None and tool.name not in self._struck:
             # The gateway said no, or the server was not there: asking on would bring the same.
             self._struck.add(tool.name)
             self.notes.append(f"{tool.name} was not tried further: {observed.refusal.text}")
+
+    async def _learned(self, tool: str, tried: Tried) -> Tried:
+        """Take in what came of a call. A server that hangs may have answered with something that is no message."""
+        if tried.outcome == "hang":
+            before, self._stray = self._stray, await self._bench.stray()
+            tried = replace(tried, stray=self._stray - before)
+        self._tried.setdefault(tool, []).append(tried)
+        return tried
 
     def _keep(self, observed: Observed, kind: str) -> None:
         self.calls.append(called(observed, kind))
@@ -199,7 +222,7 @@ class Probe:
         observed = await self._worker.call(tool, arguments)
         self._keep(observed, "state")
         if outcome_of(observed) in FATAL:
-            self._tried.setdefault(tool, []).append(Tried("valid", observed))
+            await self._learned(tool, Tried("valid", observed))
             self._struck.add(tool)
             self._watch.doubt()
             await self._recover(tool)

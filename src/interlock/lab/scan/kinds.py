@@ -5,6 +5,8 @@ The codes are stable: baselines and the settings of CI name them.
 
 from msgspec import Struct
 
+from interlock.core.health import LeftOut
+from interlock.core.safety import SafetyClass
 from interlock.lab.model import Finding, Severity
 
 
@@ -21,7 +23,7 @@ class Kind(Struct, frozen=True):
         return Finding(self.code, severity or self.severity, self.text, tool, self.fix, dict(evidence))
 
 
-_HIGH, _MEDIUM, _LOW = Severity.HIGH, Severity.MEDIUM, Severity.LOW
+_HIGH, _MEDIUM, _LOW, _INFO = Severity
 
 HIDDEN_TEXT = Kind(
     "hidden-text",
@@ -71,11 +73,11 @@ ODD_NAME = Kind(
     "The name has characters outside ASCII, so its words say nothing about it.",
     "Use letters, digits, `_`, `-` and `.` in names.",
 )
-MISSING_ANNOTATIONS = Kind(
-    "unannotated-danger",
-    _MEDIUM,
-    "By its name the tool is dangerous or starts programs, and it has no annotations that say so.",
-    "Declare readOnlyHint and destructiveHint.",
+NO_ANNOTATIONS = Kind(
+    "unannotated",
+    _INFO,
+    "The tool does not say whether it reads or writes.",
+    "Add annotations with readOnlyHint, and with destructiveHint where it writes.",
 )
 DESTRUCTIVE_UNSAID = Kind(
     "destructive-unsaid",
@@ -113,16 +115,36 @@ UNRECOGNISED_METADATA = Kind(
     "A safety class in the metadata is none that is known, so it is ignored.",
     "Use read-only, write-capable, subprocess, dangerous or unknown.",
 )
+TOOL_LEFT_OUT = Kind(
+    "tool-left-out",
+    _HIGH,
+    "The server lists tools that the gateway does not take, so nobody could look at them here.",
+    "Ask the author why they are as they are: what was not read may hide anything, and other clients may take it.",
+)
 NOT_READ_WHOLE = Kind(
     "not-read-whole",
-    _LOW,
+    _MEDIUM,
     "The definition is too large or too deeply nested to be read whole.",
     "Ask why a tool needs that much; what was not read may hide anything.",
 )
 
+_BY_NAME = {SafetyClass.DANGEROUS: _MEDIUM, SafetyClass.SUBPROCESS: _LOW}
+
+
+def unannotated(tool: str, by_name: SafetyClass, /, **evidence: str) -> Finding:
+    """A tool without annotations: the graver, the more its name promises."""
+    return NO_ANNOTATIONS.found(tool, _BY_NAME.get(by_name), **evidence)
+
+
+def left_out(server: str, given: LeftOut) -> Finding:
+    """Tools that are in the list of a server and were not taken."""
+    told = {"why": given.why, "tools": str(given.count or ""), "first": given.first}
+    return TOOL_LEFT_OUT.found(None, server=server, **{name: text for name, text in told.items() if text})
+
+
 ALL = (
     *(HIDDEN_TEXT, CONTROL_CHARACTERS, RESERVED_NAME, IMITATED_NAME, LOOKALIKE_NAMES, SHADOWED_NAME, NAME_TWICE),
-    *(ODD_NAME, MISSING_ANNOTATIONS, DESTRUCTIVE_UNSAID, DESTRUCTIVE_DENIED, CONTRADICTORY_HINTS, HINT_BELOW_NAME),
-    *(MALFORMED_ANNOTATIONS, UNRECOGNISED_METADATA, NOT_READ_WHOLE),
+    *(ODD_NAME, NO_ANNOTATIONS, DESTRUCTIVE_UNSAID, DESTRUCTIVE_DENIED, CONTRADICTORY_HINTS, HINT_BELOW_NAME),
+    *(MALFORMED_ANNOTATIONS, UNRECOGNISED_METADATA, TOOL_LEFT_OUT, NOT_READ_WHOLE),
 )
 BY_CODE = {each.code: each for each in ALL}

@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from interlock.core import lexicon as lexicons
 from interlock.core.classify import Classification, Descriptor, classify_listing, name_class
+from interlock.core.health import LeftOut
 from interlock.core.hidden import visible
 from interlock.core.lexicon import Lexicon
 from interlock.core.model import Json, JsonObject, Variant
@@ -29,18 +30,14 @@ _DEEPEST = 64
 _MOST_PLACES = 20
 """How many texts of one tool are told of."""
 _TEXT = 80
-_BY_NAME: Mapping[SafetyClass, Severity] = {
-    SafetyClass.DANGEROUS: Severity.MEDIUM,
-    SafetyClass.SUBPROCESS: Severity.LOW,
-}
-"""How grave it is that a tool of a class by name does not say what it is, or says that it only reads."""
 
 
 class Listing(Struct, frozen=True):
-    """The tools of one server, as it lists them."""
+    """The tools of one server, as it lists them, and what of its list was not taken."""
 
     server: str
     tools: Sequence[JsonObject]
+    left_out: Sequence[LeftOut] = ()
 
 
 def scan(listings: Sequence[Listing], lexicon: Lexicon = lexicons.DEFAULT) -> list[Finding]:
@@ -58,6 +55,7 @@ def _scanned(listing: Listing, lexicon: Lexicon) -> Iterator[Finding]:
         yield from _name(listing.server, descriptor.name)
         yield from _hints(listing.server, descriptor, by_name)
         yield from _classified(listing.server, descriptor, classification, by_name)
+    yield from (kinds.left_out(listing.server, each) for each in listing.left_out)
 
 
 # Texts ----------------------------------------------------------------------------------------------------------
@@ -171,12 +169,11 @@ def _alike(names: Sequence[str], places: Mapping[str, Sequence[str]]) -> Finding
 
 def _hints(server: str, tool: Descriptor, by_name: SafetyClass) -> Iterator[Finding]:
     hints = tool.hints
-    if by_name not in _BY_NAME or hints.malformed:
+    if hints.malformed:
         return
     evidence = {"server": server, "path": "annotations", "by_name": by_name.value}
-    stated = (hints.read_only, hints.destructive, hints.idempotent, hints.open_world)
-    if stated == (None,) * 4:
-        yield kinds.MISSING_ANNOTATIONS.found(tool.name, _BY_NAME[by_name], **evidence)
+    if (hints.read_only, hints.destructive, hints.idempotent) == (None, None, None):
+        yield kinds.unannotated(tool.name, by_name, **evidence)
     elif by_name is SafetyClass.DANGEROUS and hints.read_only is not True:
         if hints.destructive is None:
             yield kinds.DESTRUCTIVE_UNSAID.found(tool.name, **evidence)
