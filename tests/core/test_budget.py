@@ -67,3 +67,10 @@ def test_without_a_limit_it_never_ends() -> None:
     budget = CallBudget()
 
     assert all(attempt(budget) for _ in range(10_000))
+
+
+def test_what_is_left_is_known_where_there_is_a_limit() -> None:
+    budget = CallBudget(3)
+    budget.acquire()
+
+    assert (budget.left, CallBudget().left) == (2, None)

@@ -13,7 +13,7 @@ class CallBudget:
     """A thread-safe budget of calls; None means no limit."""
 
     def __init__(self, max_calls: int | None = None) -> None:
-        self._limit = max_calls
+        self.limit = max_calls
         self._used = 0
         self._lock = threading.Lock()
 
@@ -21,9 +21,14 @@ class CallBudget:
     def used(self) -> int:
         return self._used
 
+    @property
+    def left(self) -> int | None:
+        """How many calls may still be made; None means no limit."""
+        return None if self.limit is None else self.limit - self._used
+
     def acquire(self) -> None:
         """Take one call, or raise BudgetExhausted with the limit."""
         with self._lock:
-            if self._limit is not None and self._used >= self._limit:
-                raise BudgetExhausted(self._limit)
+            if self.limit is not None and self._used >= self.limit:
+                raise BudgetExhausted(self.limit)
             self._used += 1

@@ -10,7 +10,7 @@ from interlock import errors
 from interlock.errors import InterlockError, Reason
 from interlock.lab.model import LabTool, Observed
 from interlock.lab.plan import plan
-from interlock.lab.probing.probe import MOST_EDGES, Probe, attempts_for
+from interlock.lab.probing.probe import MOST_EDGES, MOST_TOLD, Probe, attempts_for
 from interlock.lab.run import Knobs
 from interlock.lab.values.examples import Example, Examples
 from interlock.lab.worker import Worker
@@ -196,6 +196,55 @@ async def test_a_freeze_ends_the_run() -> None:
 async def test_an_empty_budget_ends_the_run_with_what_was_found() -> None:
     probe, bench = await probed(tool("get_it"), tool("see_it"), knobs=Knobs(max_calls=3, concurrency=4))
     assert (len(bench.received), probe.ended, len(probe.calls)) == (3, "budget", 3)
+
+
+async def test_a_budget_of_as_many_calls_as_tools_touches_each_of_them_once() -> None:
+    tools = [tool("set_it"), tool("get_it"), tool("look_it", annotations=READS), tool("see_it")]
+    probe, bench = await probed(*tools, knobs=Knobs(max_calls=4))
+    assert counts(bench) == {"look_it": 1, "get_it": 1, "see_it": 1, "set_it": 1}
+    assert {each.kind for each in probe.calls} == {"valid"}
+    assert probe.ended == "budget"
+
+
+async def test_the_tools_that_a_budget_cut_short_are_named_and_the_others_are_not() -> None:
+    probe, bench = await probed(tool("get_it"), tool("see_it"), tool("set_it"), knobs=Knobs(max_calls=6))
+    (told,) = probe.notes
+    assert counts(bench) == {"get_it": 3, "see_it": 2, "set_it": 1}
+    assert "get_it (3 of " in told
+    assert "see_it (2 of " in told
+    assert "set_it" not in told
+
+
+async def test_the_budget_that_a_broken_tool_leaves_goes_to_the_others() -> None:
+    probe, bench = await probed(
+        tool("get_bad"),
+        tool("get_good"),
+        refusing=lambda name, _: LOST if "bad" in name else None,
+        knobs=Knobs(max_calls=4),
+    )
+    assert counts(bench) == {"get_bad": 1, "get_good": 3}
+    assert "get_bad (" not in " ".join(probe.notes)
+
+
+async def test_of_many_tools_that_were_cut_short_some_are_named_and_the_rest_counted() -> None:
+    tools = [tool(f"get_{number}") for number in range(MOST_TOLD + 3)]
+    probe, _ = await probed(*tools, knobs=Knobs(max_calls=2))
+    assert probe.notes[-1].endswith("and 3 more.")
+
+
+async def test_a_small_budget_goes_to_the_tools_and_not_to_looking_for_changes() -> None:
+    listing = {"name": "list_held", "inputSchema": {"type": "object"}, "annotations": READS}
+    probe, bench = await probed(listing, tool("get_it"), knobs=Knobs(max_calls=2))
+    assert counts(bench) == {"list_held": 1, "get_it": 1}
+    assert "change anything" in probe.notes[0]
+
+
+async def test_a_budget_that_is_large_enough_changes_nothing() -> None:
+    listing = {"name": "list_held", "inputSchema": {"type": "object"}, "annotations": READS}
+    _, without = await probed(listing, tool("get_it"))
+    probe, within = await probed(listing, tool("get_it"), knobs=Knobs(max_calls=500))
+    assert counts(within) == counts(without)
+    assert (probe.ended, probe.notes) == ("complete", [])
 
 
 async def test_a_schema_that_nothing_fits_is_told_and_its_tool_is_not_called() -> None:

@@ -5,6 +5,9 @@ once, so that whatever the last ones change disturbs nobody's answers. One tool 
 away takes only calls of that tool with it, and the blame stays where it belongs. Within a tool, the many small calls at
 the edges of its schema go side by side, as many as the knobs allow.
 
+Where the budget is too small for all of that, every tool gets a call before one gets a second; looking for changes is
+what is left out first, because it costs calls and tells nothing about a tool that was not tried.
+
 A probe may be ended at any point; what it has by then is a report. It never calls a tool again after a call of it that
 brought the server down or got no answer.
 """
@@ -25,13 +28,16 @@ from interlock.lab.plan import Decision, Planned
 from interlock.lab.probing import findings as kinds
 from interlock.lab.probing.judge import FATAL, Tried, judged, nothing_works
 from interlock.lab.probing.lints import lints
-from interlock.lab.probing.watch import Watch
+from interlock.lab.probing.share import share_of_first
+from interlock.lab.probing.watch import Watch, most_looks
 from interlock.lab.run import Called, called, outcome_of
 from interlock.lab.values.examples import Example, Examples, examples
 from interlock.lab.worker import Worker
 
 MOST_EDGES = 16
 """How many calls at the edge of its schema, and how many beyond it, a tool gets at most."""
+MOST_TOLD = 20
+"""How many tools that were cut short are named."""
 _ORDER = (ExecClass.READ_ONLY, ExecClass.READ_ONLY_PRESUMED, ExecClass.MUTATING, ExecClass.DESTRUCTIVE)
 
 Progress = Callable[[str, int, int], None]
@@ -101,6 +107,10 @@ class Probe:
         """How many lines that are no messages were counted last."""
         self._seed = seed
         self._examples: dict[str, Examples] = {}
+        self._wanted: dict[str, int] = {}
+        """How many calls each tool would get that has still to be tried."""
+        self._cut: list[str] = []
+        """The tools that got fewer calls than they would have, in words."""
         self._total = 0
 
     @property
@@ -119,7 +129,7 @@ class Probe:
         """Try every tool. Being cancelled leaves what was found so far."""
         try:
             await self._run()
-        except BudgetExhausted as exhausted:
+        except BudgetExhausted as exhausted:  # somebody else used the budget too
             self.ended = "budget"
             self.notes.append(exhausted.reason.text)
         except InterlockError as stopped:
@@ -127,6 +137,9 @@ class Probe:
             self.notes.append(stopped.reason.text)
         else:
             self.ended = "complete"
+            if self._cut:
+                self.ended = "budget"
+                self.notes.append(_cut_short(self._cut, self._worker.budget.limit))
         with contextlib.suppress(InterlockError):  # whatever ended the run, what was found by then is a report
             self._stray = await self._bench.stray()
 
@@ -134,7 +147,7 @@ class Probe:
         planned = sorted(self._worker.plan.values(), key=lambda each: _ORDER.index(each.tool.exec_class))
         await self._prepare(planned)
         self._stray = await self._bench.stray()
-        await self._watch.begin(planned, self._examples)
+        await self._begin_watch(planned)
         for each in planned:
             if each.decision.calls:
                 await self._try(each)
@@ -145,20 +158,33 @@ class Probe:
             if each.decision.calls:
                 made = await asyncio.to_thread(examples, each.tool.input_schema, seed=self._seed)
                 self._examples[each.tool.name] = made
-                self._total += len(attempts_for(each, made))
+                self._wanted[each.tool.name] = len(attempts_for(each, made))
+        self._total = sum(self._wanted.values())
+
+    async def _begin_watch(self, planned: Sequence[Planned]) -> None:
+        """Look at what the server holds before anything is tried, unless the budget is needed for the tools."""
+        left, looks = self._worker.budget.left, most_looks(planned, self._examples)
+        if left is None or left >= self._total + looks:
+            await self._watch.begin(planned, self._examples)
+        elif looks:
+            self.notes.append("The budget was too small to see whether tools that only read change anything.")
 
     async def _try(self, planned: Planned) -> None:
         tool, made = planned.tool, self._examples[planned.tool.name]
+        share = share_of_first(list(self._wanted.values()), self._worker.budget.left)
+        wanted = self._wanted.pop(tool.name)
         if tool.name in self._struck:
             return
         if made.problem is not None:
             self._findings.append(kinds.NO_ARGUMENTS.found(tool.name, problem=made.problem))
             return
         self._stray = await self._bench.stray()
-        attempts = attempts_for(planned, made)
+        attempts = attempts_for(planned, made)[:share]
         alone = [each for each in attempts if each.kind in ("valid", "again")]
         await self._made(tool, iter(alone), at_once=1)
         await self._made(tool, iter(attempts[len(alone) :]), at_once=self._concurrency)
+        if share < wanted and tool.name not in self._struck:
+            self._cut.append(f"{tool.name} ({share} of {wanted})")
         if tool.name in self._struck:
             await self._mend(tool)
         elif tool.exec_class is ExecClass.READ_ONLY:
@@ -242,3 +268,10 @@ class Probe:
         if not await self._bench.recovered(hung="hang" in outcomes):
             raise InterlockError(errors.NOT_BACK(server=self._bench.server, tool=tool))
         return True
+
+
+def _cut_short(tools: Sequence[str], limit: int | None) -> str:
+    told = f"{', '.join(tools[:MOST_TOLD])}{f' and {len(tools) - MOST_TOLD} more' if len(tools) > MOST_TOLD else ''}"
+    return (
+        f"The budget of {limit} calls was too small for all of them. Calls made for tools that were cut short: {told}."
+    )

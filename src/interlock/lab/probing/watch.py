@@ -6,7 +6,7 @@ looked at, and a change counts only if it stays, so that a server which others u
 This module refuses to look at more than a few tools: looking costs calls.
 """
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
@@ -48,11 +48,7 @@ class Watch:
     async def begin(self, planned: Iterable[Planned], made: Mapping[str, Examples]) -> None:
         """Choose tools to look through, and look for the first time. Nothing is looked at where nobody claims to only
         read."""
-        plan = list(planned)
-        if not any(each.tool.exec_class is ExecClass.READ_ONLY and each.decision.calls for each in plan):
-            return
-        eyes = [each.tool for each in plan if each.decision is Decision.EXECUTE and _is_eye(each.tool, made)]
-        for tool in sorted(eyes, key=_shows_little)[:MOST]:
+        for tool in _eyes(list(planned), made):
             arguments = made[tool.name].valid[0].arguments
             first = await self._answer(tool.name, arguments)
             if first is not None and first == await self._answer(tool.name, arguments):
@@ -93,6 +89,20 @@ class Watch:
     def _forget(self, name: str) -> None:
         self._arguments.pop(name, None)
         self._seen.pop(name, None)
+
+
+def most_looks(planned: Sequence[Planned], made: Mapping[str, Examples]) -> int:
+    """How many calls a watch makes at most while all tools are tried: three for each tool that is looked through at
+    the beginning, and two after each tool that is called."""
+    return len(_eyes(planned, made)) * (3 + 2 * sum(each.decision.calls for each in planned))
+
+
+def _eyes(planned: Sequence[Planned], made: Mapping[str, Examples]) -> list[LabTool]:
+    """The tools to look through; none where no tool that is called claims to only read."""
+    if not any(each.tool.exec_class is ExecClass.READ_ONLY and each.decision.calls for each in planned):
+        return []
+    eyes = [each.tool for each in planned if each.decision is Decision.EXECUTE and _is_eye(each.tool, made)]
+    return sorted(eyes, key=_shows_little)[:MOST]
 
 
 def _is_eye(tool: LabTool, made: Mapping[str, Examples]) -> bool:
