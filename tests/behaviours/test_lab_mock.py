@@ -271,6 +271,34 @@ async def test_a_recording_lists_the_tools_under_their_own_names_and_as_they_wer
     assert "_justification" not in json.dumps(cassette.lists["tools"])
 
 
+def introduced(transcript: Transcript) -> tuple[str, str, str]:
+    """Name, version and instructions, as the client heard them when it came."""
+    result = next(
+        message["result"]
+        for way, message in transcript.wire
+        if way == "in" and {"capabilities"} <= message.get("result", {}).keys()
+    )
+    told = result.get("serverInfo") or result["_meta"]["io.modelcontextprotocol/serverInfo"]
+    return told["name"], told["version"], result.get("instructions", "")
+
+
+@pytest.mark.parametrize("client", ["python-legacy", "python-auto"])
+async def test_a_recording_looks_like_its_server_and_so_does_its_replay(tmp_path: Path, client: str) -> None:
+    target = shlex.join(everything_argv(tmp_path / "everything.log"))
+    recorded = await play(client, record(tmp_path, target), LIST)
+    replayed = await play(client, replay(tmp_path), LIST)
+    cassette = read_cassette((tmp_path / "cassette.jsonl").read_bytes())
+    listed = [{each["name"] for each in texts(transcript)[0]} for transcript in (recorded, replayed)]
+
+    name, _, instructions = introduced(recorded)
+    assert introduced(recorded) == introduced(replayed)
+    assert "everything" in name
+    assert instructions
+    assert "retrieve_tools" not in instructions
+    assert listed[0] == listed[1] == {each["name"] for each in cassette.lists["tools"]}
+    assert [each for each in listed[0] if each.startswith("interlock")] == []
+
+
 async def test_what_a_rule_refuses_never_reaches_the_server_nor_the_cassette(tmp_path: Path) -> None:
     rule = "route_rules: [{id: no-reading, tool_pattern: sample__read_note, effect: deny}]"
     steps = (call("read_note", {"name": "todo"}), call("list_notes"))

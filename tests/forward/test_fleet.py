@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from interlock.core.health import Health, Identity, LeftOut
+from interlock.core.health import Health, Introduction, LeftOut
 from interlock.core.lexicon import DEFAULT
 from interlock.core.model import Standing
 from interlock.core.safety import SafetyClass
@@ -285,7 +285,7 @@ async def test_a_server_says_what_it_is_called_and_how_much_it_chatters() -> Non
     async with watched([small("up", "write(b'a banner\\n')\nserve()")]) as seen:
         state = seen.state("up")
 
-    assert (state.identity, state.stray_lines) == (Identity("x", "1"), 1)
+    assert (state.introduction, state.stray_lines) == (Introduction("x", "1"), 1)
 
 
 async def test_what_is_listed_twice_stays_so_under_another_configuration() -> None:

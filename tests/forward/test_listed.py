@@ -4,18 +4,19 @@ from typing import Any
 
 import pytest
 
-from interlock.core.health import Identity, LeftOut
+from interlock.core.health import Introduction, LeftOut
 from interlock.core.offers import Abilities, Kind
 from interlock.forward.link import BadMessage
 from interlock.forward.listed import (
     ENDLESS,
+    LONGEST_INSTRUCTIONS,
     LONGEST_NAME,
     MAX_DEPTH,
     Listed,
     Page,
     read_abilities,
     read_entries,
-    read_identity,
+    read_introduction,
     read_page,
     read_tools,
 )
@@ -46,20 +47,6 @@ def test_the_name_of_what_is_left_out_is_visible_and_short() -> None:
 def test_a_list_that_goes_on_is_told() -> None:
     assert read_tools(Listed((b'{"name":"a"}',), more=True)).left_out == (LeftOut(ENDLESS),)
     assert read_tools(Listed((b'{"name":"a"}',))).left_out == ()
-
-
-@pytest.mark.parametrize(
-    ("said", "meta", "identity"),
-    [
-        ({"name": "x", "version": "1"}, None, Identity("x", "1")),
-        (None, {"io.modelcontextprotocol/serverInfo": {"name": "x", "version": "1"}}, Identity("x", "1")),
-        ({"name": 7, "version": ["1"]}, None, Identity()),
-        ({"name": "n" * 1000}, None, Identity("n" * LONGEST_NAME)),
-        ("x", "y", Identity()),
-    ],
-)
-def test_what_an_upstream_calls_itself_is_read_whatever_it_is(said: Any, meta: Any, identity: Identity) -> None:
-    assert read_identity(said, meta) == identity
 
 
 def test_an_entry_stays_the_text_that_it_was_and_the_first_of_two_counts() -> None:
@@ -106,3 +93,19 @@ ALL = {"resources": {"subscribe": True}, "prompts": {}, "completions": {}}
 )
 def test_an_ability_counts_when_it_was_declared_in_the_form_of_one(declared: Any, can: Abilities) -> None:
     assert read_abilities(declared) == can
+
+
+@pytest.mark.parametrize(
+    ("server_info", "instructions", "read"),
+    [
+        ({"name": "it", "version": "2", "title": "It"}, "Ask.", Introduction("it", "2", "Ask.")),
+        ({"name": 7, "version": None}, ["Ask."], Introduction()),
+        ("it", None, Introduction()),
+        ({"name": "n" * 999, "version": "v" * 999}, "i" * 99_999, Introduction("n" * 200, "v" * 200, "i" * 20_000)),
+    ],
+)
+def test_what_it_says_of_itself_is_text_that_has_an_end(
+    server_info: object, instructions: object, read: Introduction
+) -> None:
+    assert (LONGEST_NAME, LONGEST_INSTRUCTIONS) == (200, 20_000)
+    assert read_introduction(server_info, instructions) == read

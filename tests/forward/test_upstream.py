@@ -145,6 +145,23 @@ async def test_a_strange_answer_to_the_first_question_is_a_no(answer: str) -> No
         assert upstream.protocol_version == "2025-11-25"
 
 
+@pytest.mark.parametrize("era", ["modern", "legacy"])
+async def test_what_a_server_says_of_itself_is_known_in_both_eras(tmp_path: Path, era: str) -> None:
+    async with started(over_stdio(stdio_argv(tmp_path / "log", era=era))) as upstream:
+        said = upstream.introduction
+
+    assert (said.name, said.version) == ("test-upstream", "1.0.0")
+
+
+@pytest.mark.parametrize("meta", ["7", "[]", "{}"])
+async def test_a_server_that_does_not_say_who_it_is_is_met_all_the_same(meta: str) -> None:
+    answer = f"{{'supportedVersions': ['2026-07-28'], 'capabilities': {{}}, '_meta': {meta}}}"
+    async with started(
+        small("up", f"serve(discover=lambda message: say(id=message['id'], result={answer}))")
+    ) as upstream:
+        assert (upstream.modern, upstream.introduction.name) == (True, "")
+
+
 @pytest.mark.parametrize("version", ["'1999-01-01'", "[]", "{}", "7", "None"])
 async def test_a_version_that_we_do_not_speak_is_refused(version: str) -> None:
     code = f"while m := hear(): say(id=m['id'], result={{'protocolVersion': {version}}})"

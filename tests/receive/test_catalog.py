@@ -48,6 +48,13 @@ def test_each_mode_lists_what_it_says(expose: Expose, listed: list[str]) -> None
     assert names(Catalog(expose)) == [*listed, "interlock__await_approval"]
 
 
+def test_our_own_tools_can_be_left_out_of_the_list_and_called_all_the_same() -> None:
+    catalog = Catalog(Expose.DIRECT, own_tools=False)
+
+    assert names(catalog) == THEIRS
+    assert isinstance(resolve("interlock__await_approval", catalog=catalog), DeskWork)
+
+
 def test_direct_tools_keep_their_whole_definition() -> None:
     listed = Catalog(Expose.DIRECT).tools_for(AGENT, BOOK, Policy(entry=GatewayEntry(Posture.OPEN)))
 

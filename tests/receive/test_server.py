@@ -100,3 +100,14 @@ async def test_what_is_served_is_declared_to_modern_clients(tmp_path: Path) -> N
     assert declared.prompts is not None
     assert declared.prompts.list_changed is True
     assert declared.completions is not None
+
+
+@pytest.mark.parametrize(("expose", "names_it"), [("search", True), ("direct", False), ("both", True)])
+async def test_instructions_name_retrieve_tools_only_where_it_is_listed(
+    tmp_path: Path, expose: str, names_it: bool
+) -> None:
+    async with serving(tmp_path, f"expose: {expose}\n") as running, Client(running.url, mode="legacy") as client:
+        instructions = client.instructions or ""
+
+    assert instructions
+    assert ("retrieve_tools" in instructions) is names_it

@@ -4,6 +4,7 @@ Apart from the rest because everything that speaks the protocol is loaded with i
 """
 
 from interlock.config.tree import Settings
+from interlock.core.health import Introduction
 from interlock.forward.fleet import Fleet
 from interlock.receive.catalog import Catalog, Expose
 from interlock.receive.desk_tools import DeskTools
@@ -20,15 +21,18 @@ from interlock.receive.workspaces import Workspaces
 from interlock.web.parts import Parts
 
 
-def face_of(settings: Settings, parts: Parts, fleet: Fleet, workspaces: Workspaces) -> Face:
-    """The app behind `/mcp`."""
+def face_of(
+    settings: Settings, parts: Parts, fleet: Fleet, workspaces: Workspaces, in_place_of: Introduction | None = None
+) -> Face:
+    """The app behind `/mcp`; `in_place_of` is the server that it shows itself as, if it is to stand for one."""
     pipeline, callers, clock = parts.pipeline, parts.callers, parts.clock
-    catalog = Catalog(Expose(settings.expose), settings.namespacing)
+    catalog = Catalog(Expose(settings.expose), settings.namespacing, own_tools=in_place_of is None)
     turns = Turns(pipeline, Parking(Seal(clock)))
     tools = DeskTools(parts.room, parts.store.approvals, callers.is_person, lambda: pipeline.policy.patience)
     tools.on_look = parts.audience.seen
     lane = Lane(pipeline, catalog, turns, tools)
     earshot = Earshot(tools=catalog.expose is not Expose.SEARCH)
     fleet.on_change, fleet.on_offer, fleet.on_updated = earshot.tools_changed, earshot.offer_changed, earshot.updated
-    rest = Rest(lane, Passage(pipeline, catalog, earshot, turns), parts.metrics.stray_call)
+    passage = Passage(pipeline, catalog, earshot, turns)
+    rest = Rest(lane, passage, parts.metrics.stray_call, in_place_of)
     return Face(parts.edge, callers, Sessions(clock), lane, rest, workspaces)

@@ -2,7 +2,7 @@
 
 What speaks the protocol takes longer to load than all the rest, and most commands start a gateway that no agent ever
 comes to. So the face behind `/mcp` is made when it is first asked for, and from then on it is there until the gateway
-stops. A gateway that is meant for agents opens it at once.
+stops. A gateway that is meant for agents opens it at once; one that stands for a single server is told so before.
 """
 
 import asyncio
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from starlette.types import Receive, Scope, Send
 
+from interlock.core.health import Introduction
 from interlock.receive.workspaces import Workspaces
 
 if TYPE_CHECKING:
@@ -21,7 +22,9 @@ if TYPE_CHECKING:
 class Entrance:
     """The app behind `/mcp`. `running` has to be entered before anybody can come in."""
 
-    def __init__(self, make: "Callable[[Workspaces], Face]", workspaces: Workspaces) -> None:
+    def __init__(self, make: "Callable[[Workspaces, Introduction | None], Face]", workspaces: Workspaces) -> None:
+        self.in_place_of: Introduction | None = None
+        """The server that clients are to see in our place, if it is one: its name, and its tools only."""
         self._make = make
         self._workspaces = workspaces
         self._face: Face | None = None
@@ -55,7 +58,7 @@ class Entrance:
     async def _keep(self) -> None:
         """Make the face and keep it. In a task of its own, because it has to be left by whoever entered it."""
         await self._wanted.wait()
-        face = self._make(self._workspaces)
+        face = self._make(self._workspaces, self.in_place_of)
         async with face.running():
             self._face = face
             self._ready.set()

@@ -35,6 +35,7 @@ from interlock.config.notices import notices_of
 from interlock.config.roster import Roster
 from interlock.config.tree import Settings
 from interlock.config.watch import Watch
+from interlock.core.health import Introduction
 from interlock.core.lifecycle import CallState
 from interlock.errors import ConfigError, InterlockError
 from interlock.forward.drift import Drift
@@ -230,10 +231,12 @@ async def _assemble(
     return Gateway(face, pipeline, fleet, store, callers, issuer, edge, parts, hidden)
 
 
-def _face_of(settings: Settings, parts: Parts, fleet: Fleet, workspaces: Workspaces) -> "Face":
+def _face_of(
+    settings: Settings, parts: Parts, fleet: Fleet, workspaces: Workspaces, in_place_of: Introduction | None
+) -> "Face":
     from interlock.app.agents import face_of
 
-    return face_of(settings, parts, fleet, workspaces)
+    return face_of(settings, parts, fleet, workspaces, in_place_of)
 
 
 def _tell_to(notices: Notices, config: Config, environ: Mapping[str, str]) -> None:

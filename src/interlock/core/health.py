@@ -41,11 +41,12 @@ class LeftOut:
 
 
 @dataclass(frozen=True, slots=True)
-class Identity:
-    """What an upstream calls itself: its own words, for display and never for identity."""
+class Introduction:
+    """What a server says of itself when it is met; empty where it says nothing. It is the word of a stranger."""
 
     name: str = ""
     version: str = ""
+    instructions: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +70,7 @@ class UpstreamState:
     restarts: int = 0
     left_out: tuple[LeftOut, ...] = ()
     stray_lines: int = 0
-    identity: Identity = Identity()
+    introduction: Introduction = Introduction()
 
 
 class Upstreams(Protocol):

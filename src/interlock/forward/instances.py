@@ -67,7 +67,7 @@ class Instances:
             restarts=max(0, main.starts - 1),
             left_out=self.left_out,
             stray_lines=main.stray,
-            identity=main.identity,
+            introduction=main.introduction,
         )
 
     def __iter__(self) -> Iterator[Supervisor]:

@@ -12,7 +12,7 @@ from typing import Any, cast
 
 import msgspec
 
-from interlock.core.health import Identity, LeftOut
+from interlock.core.health import Introduction, LeftOut
 from interlock.core.hidden import visible
 from interlock.core.model import Json, JsonObject
 from interlock.core.offers import Abilities, Kind
@@ -20,6 +20,11 @@ from interlock.forward.link import BadMessage
 
 MAX_DEPTH = 100
 """A definition that is nested deeper is no tool: whoever walks through it later must not fall."""
+
+
+LONGEST_NAME = 200
+LONGEST_INSTRUCTIONS = 20_000
+"""How many characters are kept of what an upstream says of itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,17 +99,18 @@ def read_abilities(capabilities: object) -> Abilities:
     )
 
 
-def read_identity(said: object, meta: object = None) -> Identity:
-    """What an upstream calls itself, in its answer or, since 2026-07-28, in the `_meta` of one."""
-    told = _object(said) or _object(_object(meta).get(_SERVER_INFO))
-    name, version = (
-        each[:LONGEST_NAME] if isinstance(each := told.get(key), str) else "" for key in ("name", "version")
-    )
-    return Identity(name, version)
-
-
-_SERVER_INFO = "io.modelcontextprotocol/serverInfo"
 _LISTS = ("tools", "prompts", "resources")
+
+
+def read_introduction(server_info: object, instructions: object) -> Introduction:
+    """What an upstream says of itself, whatever is in it."""
+    named = _object(server_info)
+    name, version = (_text(named.get(each), LONGEST_NAME) for each in ("name", "version"))
+    return Introduction(name, version, _text(instructions, LONGEST_INSTRUCTIONS))
+
+
+def _text(value: object, longest: int) -> str:
+    return value[:longest] if isinstance(value, str) else ""
 
 
 def _object(value: object) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
 from typing import TypeAlias
 
 from interlock.clock import Clock
-from interlock.core.health import Health, Identity
+from interlock.core.health import Health, Introduction
 from interlock.core.offers import Abilities, Kind
 from interlock.core.redact import redact_text
 from interlock.forward.exchange import Refused
@@ -97,12 +97,12 @@ class Supervisor:
         return self._upstream.protocol_version
 
     @property
-    def identity(self) -> Identity:
-        return self._upstream.identity
-
-    @property
     def stray(self) -> int:
         return self._upstream.stray
+
+    @property
+    def introduction(self) -> Introduction:
+        return self._upstream.introduction
 
     @property
     def in_doubt(self) -> bool:

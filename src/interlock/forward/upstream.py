@@ -19,12 +19,12 @@ import msgspec
 from msgspec import Struct
 
 from interlock import __version__
-from interlock.core.health import Identity
+from interlock.core.health import Introduction
 from interlock.core.model import CALL_METHOD
 from interlock.core.offers import Abilities, Kind
 from interlock.core.questions import ANYTHING, Answerable
 from interlock.forward.link import Answer, Asker, BadMessage, Link, LinkDown, LinkTimeout, Listener, Mirrored, OnDown
-from interlock.forward.listed import Listed, Page, read_abilities, read_identity, read_page
+from interlock.forward.listed import Listed, Page, read_abilities, read_introduction, read_page
 from interlock.forward.pace import Pace
 from interlock.forward.questions import Again, wants_more
 
@@ -142,7 +142,7 @@ class Upstream:
         self.spec = spec
         self.protocol_version = ""
         self.can = Abilities()
-        self.identity = Identity()
+        self.introduction = Introduction()
         self.lost = "it is not started"
         """Why the link has to be started anew; empty while it has not."""
         self._connect = connect
@@ -314,7 +314,7 @@ class Upstream:
         except (msgspec.MsgspecError, RecursionError):  # an error, or an answer to something else
             return False
         self.can = read_abilities(found.capabilities)
-        self.identity = read_identity(found.serverInfo, found.meta)
+        self.introduction = read_introduction(found.serverInfo or _info_in(found.meta), found.instructions)
         return MODERN in found.supportedVersions
 
     async def _initialize(self) -> None:
@@ -332,7 +332,7 @@ class Upstream:
             raise LinkDown(f"it speaks protocol {version!r}, which we do not", sent=True)
         self._speak(version)
         self.can = read_abilities(said.get("capabilities"))
-        self.identity = read_identity(said.get("serverInfo"))
+        self.introduction = read_introduction(said.get("serverInfo"), said.get("instructions"))
         await self.link.notify("notifications/initialized", b"{}")
 
     def _speak(self, version: str) -> None:
@@ -370,7 +370,12 @@ class _Discovered(msgspec.Struct):
     supportedVersions: list[Any]  # noqa: N815 (its name on the wire)
     capabilities: Any = None
     serverInfo: Any = None  # noqa: N815
+    instructions: Any = None
     meta: Any = msgspec.field(default=None, name="_meta")
+
+
+def _info_in(meta: object) -> object:
+    return cast("dict[str, Any]", meta).get(f"{_META}serverInfo") if isinstance(meta, dict) else None
 
 
 _DISCOVERED = msgspec.json.Decoder(_Discovered)

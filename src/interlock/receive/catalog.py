@@ -53,10 +53,12 @@ class Catalog:
 
     expose: Expose = Expose.SEARCH
     namespacing: bool = True
+    own_tools: bool = True
+    """Whether our own tools around approvals are listed. They can be called either way."""
 
     def tools_for(self, caller: Caller, book: ToolBook, policy: Policy) -> list[dict[str, Any]]:
         """The tools/list of one caller, in a fixed order."""
-        ours = desk_tools.tools_for(caller)
+        ours = desk_tools.tools_for(caller) if self.own_tools else []
         if not caller.may_call:
             return ours
         listed: list[dict[str, Any]] = [] if self.expose is Expose.DIRECT else list(_OUR_TOOLS)

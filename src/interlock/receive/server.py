@@ -18,6 +18,7 @@ from mcp.shared.exceptions import MCPError
 from starlette.applications import Starlette
 
 from interlock import __version__
+from interlock.core.health import Introduction
 from interlock.core.model import CALL_METHOD, Caller
 from interlock.kept import Origin
 from interlock.receive.catalog import Expose
@@ -33,6 +34,10 @@ OPENING_KEY = "interlock.opening"
 """Where the edge puts an Opening into the ASGI scope of an `initialize`."""
 MAX_LISTENING = 1_024
 """How many modern clients may listen at the same time."""
+
+_DIRECT = "Call the tools by the names under which they are listed. A call may wait until somebody has approved it."
+_SEARCH = "Find tools with retrieve_tools, then call them with the call_tool_* it recommends."
+_INSTRUCTIONS = {Expose.SEARCH: _SEARCH, Expose.DIRECT: _DIRECT, Expose.BOTH: _SEARCH}
 
 LOCAL_CALLER = Caller("local")
 
@@ -54,18 +59,30 @@ class _Sdk(Server[Any]):
         return super().create_initialization_options(told, experimental_capabilities, extensions)
 
 
-class Rest:
-    """The SDK's server around our lane and our passage."""
+def introduction_of(expose: Expose) -> Introduction:
+    """What a gateway says of itself."""
+    return Introduction("interlock", __version__, _INSTRUCTIONS[expose])
 
-    def __init__(self, lane: Lane, passage: Passage, count_stray: Callable[[], None]) -> None:
+
+class Rest:
+    """The SDK's server around our lane and our passage. `introduction` is what clients are told about it."""
+
+    def __init__(
+        self,
+        lane: Lane,
+        passage: Passage,
+        count_stray: Callable[[], None],
+        introduction: Introduction | None = None,
+    ) -> None:
+        told = introduction or introduction_of(lane.catalog.expose)
         self._lane = lane
         self.passage = passage
         self._count_stray = count_stray
         self._listening = 0
         self.server: Server[Any] = _Sdk(
-            "interlock",
-            version=__version__,
-            instructions="Find tools with retrieve_tools, then call them with the call_tool_* it recommends.",
+            told.name,
+            version=told.version,
+            instructions=told.instructions or None,
             get_tool_input_schema=_no_schema,
             on_subscriptions_listen=self._listen,
             tools_change=lane.catalog.expose is not Expose.SEARCH,

@@ -54,8 +54,8 @@ def shown_server(state: UpstreamState) -> ShownState:
         trusted=state.trusted,
         since=times.iso(state.since),
         restarts=state.restarts,
-        says_name=redact_text(state.identity.name),
-        says_version=redact_text(state.identity.version),
+        says_name=redact_text(state.introduction.name),
+        says_version=redact_text(state.introduction.version),
         left_out=[_left_out(each) for each in state.left_out],
         stray_lines=state.stray_lines,
     )

@@ -21,7 +21,7 @@ from interlock.lab.played.answering import (
 class Says:
     """A script that says what it was asked."""
 
-    name, version = "says", "7"
+    name, version, instructions = "says", "7", ""
 
     @property
     def capabilities(self) -> JsonObject:
@@ -52,6 +52,18 @@ async def test_the_handshake_takes_the_revision_of_the_client(version: str) -> N
         "capabilities": {"tools": {}},
         "serverInfo": {"name": "says", "version": "7"},
     }
+
+
+@pytest.mark.parametrize(("method", "version"), [("initialize", None), ("server/discover", MODERN)])
+async def test_instructions_are_told_in_every_era_where_there_are_some(method: str, version: str | None) -> None:
+    script = Says()
+    script.instructions = "Ask twice."
+    meta = {} if version is None else {"_meta": {VERSION_KEY: version}}
+    told = json.loads(await Answerer(script).answer(Message(method, meta, 1)))
+    silent = await answer(method, version=version)
+
+    assert told["result"]["instructions"] == "Ask twice."
+    assert "instructions" not in silent["result"]
 
 
 async def test_a_revision_that_nobody_knows_gets_the_newest_with_a_handshake() -> None:

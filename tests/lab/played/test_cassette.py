@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from interlock.core.health import Introduction
 from interlock.core.redact import KnownSecrets
 from interlock.lab.played import cassette
 from interlock.lab.played.cassette import (
@@ -22,6 +23,7 @@ from interlock.lab.played.cassette import (
 )
 
 NOTHING = KnownSecrets()
+SAID = Introduction()
 HEAD = b'{"cassette": 1, "server": "s", "protocol": "2025-11-25"}\n'
 ANSWER = Interaction("tools/call", {"name": "t", "arguments": {"a": 1}}, result={"content": []})
 REFUSAL = Interaction("resources/read", {"uri": "a:b"}, error={"code": -1, "message": "no"})
@@ -29,7 +31,7 @@ REFUSAL = Interaction("resources/read", {"uri": "a:b"}, error={"code": -1, "mess
 
 def written(path: Path, *interactions: Interaction, known: KnownSecrets = NOTHING) -> bytes:
     file = CassetteFile(path)
-    file.begin("s", "2025-11-25")
+    file.begin("s", "2025-11-25", SAID, NOTHING)
     for each in interactions:
         file.keep(each, known)
     file.close()
@@ -38,7 +40,7 @@ def written(path: Path, *interactions: Interaction, known: KnownSecrets = NOTHIN
 
 def test_what_is_written_is_read_again(tmp_path: Path) -> None:
     file = CassetteFile(tmp_path / "c")
-    file.begin("s", "2025-11-25")
+    file.begin("s", "2025-11-25", SAID, NOTHING)
     file.keep_list("tools", [{"name": "old"}], NOTHING)
     file.keep(ANSWER, NOTHING)
     file.keep(REFUSAL, NOTHING)
@@ -49,6 +51,23 @@ def test_what_is_written_is_read_again(tmp_path: Path) -> None:
     assert (read.server, read.protocol) == ("s", "2025-11-25")
     assert read.lists == {"tools": [{"name": "new"}]}
     assert read.interactions == [ANSWER, REFUSAL]
+
+
+def test_what_a_server_says_of_itself_is_kept_without_its_secrets(tmp_path: Path) -> None:
+    file = CassetteFile(tmp_path / "c")
+    said = Introduction("records", "3", f"Ask with {TOKEN}, or configured-value.")
+    file.begin("s", "2025-11-25", said, KnownSecrets(["configured-value"]))
+    file.close()
+    content = (tmp_path / "c").read_bytes()
+    read = read_cassette(content).introduction
+
+    assert (read.name, read.version) == ("records", "3")
+    assert read.instructions.startswith("Ask with ")
+    assert [each for each in (TOKEN, "configured-value") if each.encode() in content] == []
+
+
+def test_a_cassette_of_before_says_nothing_of_its_server() -> None:
+    assert read_cassette(HEAD).introduction == Introduction()
 
 
 def test_each_thing_is_one_line_of_json(tmp_path: Path) -> None:
@@ -83,7 +102,7 @@ def test_a_recording_that_was_killed_is_good_up_to_its_last_whole_line(tmp_path:
 def test_a_cassette_does_not_grow_for_ever(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cassette, "MAX_CASSETTE", 500)
     file = CassetteFile(tmp_path / "c")
-    file.begin("s", "2025-11-25")
+    file.begin("s", "2025-11-25", SAID, NOTHING)
     file.keep(ANSWER, NOTHING)
     long = Interaction("tools/call", {"name": "t", "arguments": {}}, result={"text": "x" * 500})
 
@@ -119,7 +138,7 @@ def test_secrets_are_hidden_before_they_are_written(tmp_path: Path, interaction:
 def test_a_list_keeps_its_schemas_and_loses_its_secrets(tmp_path: Path) -> None:
     schema: Any = {"type": "object", "properties": {"password": {"type": "string"}}}
     file = CassetteFile(tmp_path / "c")
-    file.begin("s", "2025-11-25")
+    file.begin("s", "2025-11-25", SAID, NOTHING)
     file.keep_list("tools", [{"name": "t", "description": f"use {TOKEN}", "inputSchema": schema}], NOTHING)
     file.close()
     content = (tmp_path / "c").read_bytes()

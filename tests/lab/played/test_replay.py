@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from interlock.core.health import Introduction
 from interlock.core.model import JsonObject
 from interlock.lab.played.answering import RpcError
 from interlock.lab.played.cassette import Cassette, Interaction
@@ -26,6 +27,18 @@ async def refusal(of: Replay, method: str, params: JsonObject) -> RpcError:
     with pytest.raises(RpcError) as refused:
         await of.result(method, params)
     return refused.value
+
+
+def test_it_shows_itself_as_the_server_that_was_recorded() -> None:
+    of = Replay(Cassette("s", "2025-11-25", introduction=Introduction("records", "3", "Search first.")))
+
+    assert (of.name, of.version, of.instructions) == ("records", "3", "Search first.")
+
+
+def test_a_server_that_did_not_say_who_it_is_has_its_id() -> None:
+    of = replay()
+
+    assert (of.name, of.version, of.instructions) == ("s", "replay", "")
 
 
 async def test_equal_requests_get_their_answers_in_order_and_the_last_repeats() -> None:

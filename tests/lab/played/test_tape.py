@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from interlock.core.canonical import argument_digest
+from interlock.core.health import Introduction
 from interlock.core.model import Call, Caller
 from interlock.core.redact import KnownSecrets
 from interlock.forward.link import RpcError
@@ -55,7 +56,7 @@ def tape(path: Path) -> tuple[Tape, CassetteFile]:
 
 def test_lists_are_written_when_they_are_others_than_before(tmp_path: Path) -> None:
     to, file = tape(tmp_path / "c")
-    to.begin("2025-11-25")
+    to.begin("2025-11-25", Introduction())
     for tools in (["a"], ["a"], ["a", "b"]):
         to.lists({"tools": tools})
     file.close()
@@ -68,7 +69,7 @@ def test_lists_are_written_when_they_are_others_than_before(tmp_path: Path) -> N
 def test_a_tape_that_cannot_write_says_why_and_stops(tmp_path: Path) -> None:
     to, file = tape(tmp_path / "c")
     file.close()
-    to.begin("2025-11-25")
+    to.begin("2025-11-25", Introduction())
     first = to.problem
     to.lists({"tools": []})
 

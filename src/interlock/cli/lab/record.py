@@ -1,6 +1,9 @@
 """`interlock record`: stands before a server as the gateway does, and writes what the server answers into a cassette.
 
 Calls go the way that they always go: rules and holds apply, and everything is on record, in a folder of the run's own.
+To clients it looks like the server: its name, its instructions and its tools. Our own tools are not listed, because a
+recording is of one server and a client that is replayed to later would look for them in vain; whoever waits for an
+approval repeats the call, as the refusal says.
 Stdout belongs to the protocol. This module refuses to write over a file, and to record a server that is stopped.
 """
 
@@ -10,6 +13,7 @@ import os
 import shutil
 import signal
 from collections.abc import AsyncGenerator, Coroutine, Generator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -87,6 +91,10 @@ async def _recording(values: Values) -> "AsyncGenerator[_Session]":
         listener = stack.enter_context(contextlib.closing(bind("127.0.0.1", values.http or 0, option="--http")))
         port = listener.getsockname()[1]
         gateway = await started(stack, with_listen(config, "127.0.0.1", port), hold, servers=True)
+        await gateway.fleet.settled(SERVER_SECONDS)
+        (state,) = gateway.fleet.states()
+        # Before anybody can come in: what a client is told at first, it keeps.
+        gateway.face.in_place_of = replace(state.introduction, name=state.introduction.name or target.id)
         await stack.enter_async_context(listening(gateway, listener, hold))
         follow_stops(folder, gateway.pipeline, gateway.parts.room.freezer)
         yield _Session(gateway, target, hold.folder, port)
@@ -114,14 +122,13 @@ class _Session:
         self._server = target.id
 
     async def serve(self, values: Values, stdout: int | None) -> None:
-        await self._gateway.fleet.settled(SERVER_SECONDS)
         (state,) = self._gateway.fleet.states()
         if state.health is not Health.READY:
             problem = state.problem or "it has not answered in time"
             raise InterlockError(errors.TARGET_DOWN(target=self._target.shown, problem=problem))
         with _opened(values.output) as file:
             tape = Tape(file, self._server, lambda: KnownSecrets(self._gateway.hidden))
-            tape.begin(state.protocol_version)
+            tape.begin(state.protocol_version, state.introduction)
             tape.lists(self._lists())
             tape.listen(self._gateway.pipeline)
             self._greet(values)

@@ -52,6 +52,8 @@ class Script(Protocol):
 
     name: str
     version: str
+    instructions: str
+    """What a client is told about the server; empty where that is nothing."""
 
     @property
     def capabilities(self) -> JsonObject:
@@ -139,10 +141,15 @@ class Answerer:
             "protocolVersion": asked if asked in CLASSIC else CLASSIC[0],
             "capabilities": self._script.capabilities,
             "serverInfo": self._identity(),
+            **self._instructed(),
         }
 
     def _discovered(self) -> JsonObject:
-        return {"supportedVersions": [MODERN, *CLASSIC], "capabilities": self._script.capabilities}
+        told = {"supportedVersions": [MODERN, *CLASSIC], "capabilities": self._script.capabilities}
+        return {**told, **self._instructed()}
+
+    def _instructed(self) -> JsonObject:
+        return {"instructions": self._script.instructions} if self._script.instructions else {}
 
     def _modern(self, method: str, result: JsonObject) -> JsonObject:
         """A result with what every result has since 2026-07-28."""

@@ -19,6 +19,7 @@ from typing import Any, cast
 from msgspec import Struct, field
 
 from interlock.core.canonical import canonical_text
+from interlock.core.health import Introduction
 from interlock.core.model import Json, JsonObject
 from interlock.core.redact import KnownSecrets, redact, redact_text
 from interlock.lab.played.answering import MODERN_MEMBERS, SERVER_KEY
@@ -28,6 +29,8 @@ MAX_CASSETTE = 64 * 1024 * 1024
 CALL, READ, PROMPT, COMPLETE = "tools/call", "resources/read", "prompts/get", "completion/complete"
 ABOUT = {CALL: "name", READ: "uri", PROMPT: "name", COMPLETE: "ref"}
 """The methods that are recorded, and the param that says what each is about."""
+_SAID = ("name", "version", "instructions")
+"""What a server says of itself, as members of the first line."""
 _WITH_ARGUMENTS = frozenset({CALL, PROMPT})
 LISTS = {
     "tools": "tools/list",
@@ -54,6 +57,7 @@ class Cassette(Struct):
     protocol: str
     lists: dict[str, list[Any]] = field(default_factory=dict[str, list[Any]])
     interactions: list[Interaction] = field(default_factory=list[Interaction])
+    introduction: Introduction = Introduction()
 
 
 class CassetteUnfit(Exception):
@@ -105,8 +109,11 @@ class CassetteFile:
         self._descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_APPEND, 0o600)
         self._left = MAX_CASSETTE
 
-    def begin(self, server: str, protocol: str) -> None:
-        self._write({"cassette": FORMAT, "server": server, "protocol": protocol})
+    def begin(self, server: str, protocol: str, introduction: Introduction, known: KnownSecrets) -> None:
+        said = {key: redact_text(getattr(introduction, key), known) for key in _SAID}
+        self._write(
+            {"cassette": FORMAT, "server": server, "protocol": protocol, **{k: v for k, v in said.items() if v}}
+        )
 
     def keep_list(self, member: str, entries: list[Any], known: KnownSecrets) -> None:
         """Write a list; the last one of its kind is the one that counts."""
@@ -152,7 +159,8 @@ def read_cassette(content: bytes) -> Cassette:
     head = _object(first, 1)
     if head.get("cassette") != FORMAT:
         raise CassetteUnfit(1, f"this is no cassette of format {FORMAT}")
-    cassette = Cassette(_text(head, "server", 1), _text(head, "protocol", 1))
+    introduction = Introduction(**{key: _text(head, key, 1) for key in _SAID if key in head})
+    cassette = Cassette(_text(head, "server", 1), _text(head, "protocol", 1), introduction=introduction)
     for number, line in enumerate(lines, start=2):
         _take(cassette, _object(line, number), number)
     return cassette

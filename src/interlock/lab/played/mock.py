@@ -20,6 +20,8 @@ FAULT = -32000
 class Mock:
     """The script that a manifest is."""
 
+    instructions = ""
+
     def __init__(self, manifest: Manifest) -> None:
         self.name, self.version = manifest.name, manifest.version
         self._manifest = manifest

@@ -24,10 +24,10 @@ _TOLD_LENGTH = 200
 class Replay:
     """The script that a cassette is."""
 
-    version = "replay"
-
     def __init__(self, cassette: Cassette) -> None:
-        self.name = cassette.server
+        said = cassette.introduction
+        self.name, self.version = said.name or cassette.server, said.version or "replay"
+        self.instructions = said.instructions
         self._lists = {LISTS[member]: {member: entries} for member, entries in cassette.lists.items()}
         self._recorded = cassette.interactions
         self._answers: dict[str, list[Interaction]] = {}

@@ -10,6 +10,7 @@ import json
 from collections.abc import Callable
 from typing import Any, cast
 
+from interlock.core.health import Introduction
 from interlock.core.model import CALL_METHOD, Call
 from interlock.core.redact import KnownSecrets
 from interlock.lab.played.cassette import ABOUT, CassetteFile, CassetteFull, Interaction, params_of, plain_result
@@ -37,8 +38,8 @@ class Tape:
 
         pipeline.run = heard
 
-    def begin(self, protocol: str) -> None:
-        self._try(lambda: self._file.begin(self._server, protocol))
+    def begin(self, protocol: str, introduction: Introduction) -> None:
+        self._try(lambda: self._file.begin(self._server, protocol, introduction, self._secrets()))
 
     def lists(self, lists: dict[str, list[Any]]) -> None:
         """Write the lists of the server, as far as they are others than before."""
