@@ -24,6 +24,11 @@ def file(folder: Path, text: str, name: str = "m.yaml") -> str:
         (GOOD + "      fault: explode\n", ":5:14: no such fault"),
         (GOOD + "      annotations: yes\n", ":5:20: 'annotations' must be an object"),
         (GOOD + "    - {description: d}\n", ":5:7: 'name' is missing"),
+        (GOOD + "      input_schema: {type: objekt}\n", ":5:28: 'input_schema' is no JSON Schema at /type: 'objekt'"),
+        (
+            GOOD + "      outputSchema:\n        properties:\n          a: {minLength: -1}\n",
+            ":7:26: 'outputSchema' is no JSON Schema at /properties/a/minLength: -1 is less",
+        ),
         ("mock_server: [\n", ":2:1: not valid YAML"),
         ("mock_server: {name: a, name: b}\n", ":1:24: key 'name' stands here twice"),
         ('{"tools": [\n', ":2:1: not valid YAML"),

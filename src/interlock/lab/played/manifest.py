@@ -147,6 +147,7 @@ _TOOL = {
     "response": _Member(_RESPONSES),
     "fault": _Member(_TEXT),
 }
+_SCHEMAS = frozenset({"input_schema", "inputSchema", "output_schema", "outputSchema"})
 _RESPONSE = {
     "content": _Member(_LIST, "content"),
     "structuredContent": _Member(_OBJECT, "structuredContent"),
@@ -276,10 +277,21 @@ class _Reader:
         members = self.members(value, path, _TOOL)
         descriptor = self._listed(members, path, _TOOL)
         descriptor.setdefault("inputSchema", ANY_ARGUMENTS)
+        for key in members.keys() & _SCHEMAS:
+            self._schema(cast("JsonObject", members[key]), (*path, key))
         fault = self._fault(members.get("fault"), (*path, "fault"))
         if "response" not in members:
             return MockTool(descriptor, (answer_for(descriptor),), fault)
         return MockTool(descriptor, self._responses(members["response"], (*path, "response")), fault)
+
+    def _schema(self, schema: JsonObject, path: Path) -> None:
+        # Only now, because a replay and a saved list need nothing of it.
+        from interlock.lab.played.schema import flaw_in
+
+        flaw = flaw_in(schema)
+        if flaw is not None:
+            where = f" at /{'/'.join(map(str, flaw.path))}" if flaw.path else ""
+            self.problems.append(Unfit((*path, *flaw.path), f"'{path[-1]}' is no JSON Schema{where}: {flaw.text}"))
 
     def _responses(self, value: Json, path: Path) -> tuple[JsonObject, ...]:
         if not isinstance(value, list):
