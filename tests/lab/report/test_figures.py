@@ -3,9 +3,10 @@
 import pytest
 from msgspec.structs import replace
 
-from interlock.lab.model import Severity
+from interlock.lab.model import Finding, Severity
 from interlock.lab.report.figures import (
     by_severity,
+    entries,
     milliseconds,
     outcomes_of,
     percentile,
@@ -77,3 +78,20 @@ def test_findings_are_counted_by_severity() -> None:
 @pytest.mark.parametrize(("value", "told"), [(None, "-"), (0.04, "0.0"), (9.96, "10.0"), (12.4, "12")])
 def test_times_are_told_no_finer_than_they_are_worth(value: float | None, told: str) -> None:
     assert milliseconds(value) == told
+
+
+def info(tool: str | None, text: str = "It says nothing.") -> Finding:
+    return Finding("no-annotations", Severity.INFO, text, tool, "Say something.", {"of": tool})
+
+
+def test_infos_that_say_the_same_are_one_entry_and_everything_else_is_its_own() -> None:
+    low = [Finding("slow-answer", Severity.LOW, "It took long.", each) for each in ("a", "b")]
+    found = entries([info(None), info("a"), low[0], info("b"), info("c", "Another text."), low[1]])
+
+    assert [(each.finding.code, each.tools) for each in found] == [
+        ("slow-answer", ("a",)),
+        ("slow-answer", ("b",)),
+        ("no-annotations", ()),
+        ("no-annotations", ("a", "b")),
+        ("no-annotations", ("c",)),
+    ]

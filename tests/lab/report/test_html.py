@@ -5,6 +5,7 @@ from html.parser import HTMLParser
 import pytest
 from msgspec.structs import replace
 
+from interlock.lab.model import Finding, Severity
 from interlock.lab.report.html import MOST_CALLS, POLICY, html_of
 from interlock.lab.run import NOTHING_CLEANED_UP
 from tests.browser.hostile import HOSTILE
@@ -122,3 +123,12 @@ def test_no_text_becomes_anything_but_text(text: str) -> None:
     assert page.attributes <= ATTRIBUTES
     assert page.depth == 0
     assert page.elements == Reader(html_of(a_run_that_says("plain"))).elements
+
+
+def test_infos_that_say_the_same_of_many_tools_are_one_card() -> None:
+    found = [Finding("no-annotations", Severity.INFO, "It says nothing.", f"t{each}", "") for each in range(7)]
+    page = html_of(replace(a_run(), findings=found))
+
+    assert page.count("It says nothing.") == 1
+    assert "t0, t1, t2, t3, t4 and 2 more" in page
+    assert "Tools <code>" in page

@@ -5,6 +5,7 @@ from xml.etree import ElementTree
 import pytest
 from msgspec.structs import replace
 
+from interlock.lab.model import Finding, Severity
 from interlock.lab.report.junit import junit_of
 from interlock.lab.run import Run
 from tests.browser.hostile import HOSTILE
@@ -79,3 +80,9 @@ def test_any_text_makes_a_document_that_can_be_read(text: str) -> None:
     document = read(a_run_that_says(text))
 
     assert {each.tag for each in document.iter()} <= {"testsuites", "testsuite", "testcase", "failure", "system-out"}
+
+
+def test_infos_that_say_the_same_are_each_in_the_case_of_their_tool() -> None:
+    found = [Finding("no-annotations", Severity.INFO, "It says nothing.", each) for each in ("echo", "write_note")]
+
+    assert junit_of(replace(a_run(), findings=found)).count("It says nothing.") >= 2

@@ -3,8 +3,9 @@
 import pytest
 from msgspec.structs import replace
 
+from interlock.lab.model import Finding, Severity
 from interlock.lab.report.text import text_of
-from interlock.lab.run import NOTHING_CLEANED_UP
+from interlock.lab.run import NOTHING_CLEANED_UP, Run
 from tests.browser.hostile import HOSTILE
 from tests.lab.runs import PLAN, a_run, a_run_that_says
 
@@ -73,3 +74,24 @@ def test_nothing_that_a_terminal_would_act_on_is_in_the_text(text: str) -> None:
     told = text_of(a_run_that_says(text))
 
     assert all(char == "\n" or char.isprintable() for char in told)
+
+
+def alike(count: int) -> Run:
+    """A run that has one info about each of many tools."""
+    text, fix = "It says nothing.", "Say something."
+    found = [Finding("no-annotations", Severity.INFO, text, f"t{each}", fix, {"of": each}) for each in range(count)]
+    return replace(a_run(), findings=found)
+
+
+def test_infos_that_say_the_same_of_many_tools_are_told_once() -> None:
+    lines = text_of(alike(7)).splitlines()
+    at = lines.index("INFO    no-annotations  t0, t1, t2, t3, t4 and 2 more")
+
+    assert "Findings: 7 info" in lines
+    assert lines[at + 1 : at + 3] == ["  It says nothing.", "  Fix: Say something."]
+    assert sum("no-annotations" in line for line in lines) == 1
+
+
+def test_up_to_five_tools_are_all_named_and_a_single_one_with_what_was_seen() -> None:
+    assert "INFO    no-annotations  t0, t1, t2, t3, t4\n" in text_of(alike(5))
+    assert "INFO    no-annotations  t0\n  It says nothing.\n    of: 0\n" in text_of(alike(1))

@@ -66,6 +66,36 @@ def by_severity(findings: Iterable[Finding]) -> list[Finding]:
     return sorted(findings, key=lambda each: each.severity.rank)
 
 
+class Entry(Struct, frozen=True):
+    """What is told as one: a finding, or all infos of one code, which say the same of many tools."""
+
+    finding: Finding
+    tools: tuple[str, ...]
+
+    @property
+    def is_group(self) -> bool:
+        return len(self.tools) > 1
+
+
+def entry_of(finding: Finding) -> Entry:
+    """A finding that is told by itself."""
+    return Entry(finding, () if finding.tool is None else (finding.tool,))
+
+
+def entries(findings: Iterable[Finding]) -> list[Entry]:
+    """The findings as a person reads them, the gravest first: infos that say the same of several tools are one."""
+    made: list[Entry] = []
+    alike: dict[tuple[str, str, str], int] = {}
+    for each in by_severity(findings):
+        groups = each.severity is Severity.INFO and each.tool is not None
+        at = alike.setdefault((each.code, each.text, each.fix), len(made)) if groups else len(made)
+        if at == len(made):
+            made.append(entry_of(each))
+        else:
+            made[at] = Entry(made[at].finding, (*made[at].tools, *entry_of(each).tools))
+    return made
+
+
 def severities(findings: Iterable[Finding]) -> dict[Severity, int]:
     """How many findings there are of each severity, the gravest first; none are left out."""
     counts = Counter(each.severity for each in findings)

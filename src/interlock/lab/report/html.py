@@ -9,9 +9,9 @@ import math
 from collections.abc import Sequence
 
 from interlock.lab.model import Finding
-from interlock.lab.report.figures import OUTCOMES, ToolFigures, by_severity, milliseconds, severities, tool_figures
+from interlock.lab.report.figures import OUTCOMES, Entry, ToolFigures, entries, milliseconds, severities, tool_figures
 from interlock.lab.report.markup import Markup, document, element, style_sheet, together
-from interlock.lab.report.shown import evidence_lines, server_line, title_of, when_of
+from interlock.lab.report.shown import evidence_lines, server_line, title_of, tools_line, when_of
 from interlock.lab.report.style import STYLE
 from interlock.lab.run import Called, Run, ShownPlan
 
@@ -67,16 +67,18 @@ def _summary(run: Run, tools: Sequence[ToolFigures]) -> Markup:
 def _findings(findings: Sequence[Finding]) -> Markup:
     if not findings:
         return element("section", element("h2", "Findings"), element("p", "There are none."))
-    return element("section", element("h2", "Findings"), *(_finding(each) for each in by_severity(findings)))
+    return element("section", element("h2", "Findings"), *(_finding(each) for each in entries(findings)))
 
 
-def _finding(finding: Finding) -> Markup:
-    severity = finding.severity.value
-    seen = [element("li", element("code", line)) for line in evidence_lines(finding)]
+def _finding(entry: Entry) -> Markup:
+    finding, severity = entry.finding, entry.finding.severity.value
+    # What was seen of many is in the JSON.
+    seen = [] if entry.is_group else [element("li", element("code", line)) for line in evidence_lines(finding)]
+    about = "Tools " if entry.is_group else "Tool "
     return element(
         "article",
         element("h3", element("span", severity, class_=f"badge {severity}"), " ", finding.code),
-        None if finding.tool is None else element("p", "Tool ", element("code", finding.tool), class_="quiet"),
+        element("p", about, element("code", tools_line(entry.tools)), class_="quiet") if entry.tools else None,
         element("p", finding.text),
         element("ul", *seen, class_="seen") if seen else None,
         element("p", element("strong", "Fix: "), finding.fix) if finding.fix else None,

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from xml.etree import ElementTree
 
 from interlock.lab.model import Finding, Severity
-from interlock.lab.report.figures import by_severity, tool_figures
+from interlock.lab.report.figures import by_severity, entry_of, tool_figures
 from interlock.lab.report.shown import shown, title_of
-from interlock.lab.report.text import finding_lines
+from interlock.lab.report.text import entry_lines
 from interlock.lab.run import Called, Run, ShownPlan
 
 _FAILING = (Severity.HIGH, Severity.MEDIUM)
@@ -58,4 +58,4 @@ def _case(
 
 
 def _told(findings: Sequence[Finding]) -> str:
-    return "\n".join(line for each in findings for line in finding_lines(each)).strip()
+    return "\n".join(line for each in findings for line in entry_lines(entry_of(each))).strip()

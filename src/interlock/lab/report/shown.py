@@ -6,13 +6,15 @@ told by any of them.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from interlock.core.hidden import visible
 from interlock.lab.model import Finding
 from interlock.lab.run import Run
 
+MOST_TOOLS = 5
+"""How many tools are named of which the same is said."""
 LONGEST = 2_000
 """How many characters of one text a report shows."""
 
@@ -32,6 +34,12 @@ def shown_value(value: Any) -> str:
 def evidence_lines(finding: Finding) -> list[str]:
     """What was seen, a line each."""
     return [f"{shown(key)}: {shown_value(value)}" for key, value in finding.evidence.items()]
+
+
+def tools_line(tools: Sequence[str], longest: int = LONGEST) -> str:
+    """Some tools by name: the first few, and how many more."""
+    more = f" and {len(tools) - MOST_TOOLS} more" if len(tools) > MOST_TOOLS else ""
+    return ", ".join(shown(each, longest) for each in tools[:MOST_TOOLS]) + more
 
 
 def server_line(server: Mapping[str, Any]) -> str:

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from unicodedata import combining, east_asian_width
 
 from interlock.lab.model import Finding
-from interlock.lab.report.figures import ToolFigures, by_severity, milliseconds, told_severities, tool_figures
-from interlock.lab.report.shown import evidence_lines, server_line, shown, title_of, when_of
+from interlock.lab.report.figures import Entry, ToolFigures, entries, milliseconds, told_severities, tool_figures
+from interlock.lab.report.shown import evidence_lines, server_line, shown, title_of, tools_line, when_of
 from interlock.lab.run import Run
 
 _COLUMNS = ("TOOL", "DECISION", "CALLS", "OUTCOME", "P50 ms", "P95 ms")
@@ -63,17 +63,19 @@ def _not_called(tools: Sequence[ToolFigures]) -> Iterator[str]:
 
 def _findings(findings: Sequence[Finding]) -> Iterator[str]:
     yield f"Findings: {told_severities(findings)}"
-    for each in by_severity(findings):
-        yield from finding_lines(each)
+    for each in entries(findings):
+        yield from entry_lines(each)
 
 
-def finding_lines(finding: Finding) -> Iterator[str]:
-    """One finding: what it is, what was seen, what to do."""
-    about = "" if finding.tool is None else f"  {shown(finding.tool, _NAME)}"
+def entry_lines(entry: Entry) -> Iterator[str]:
+    """One finding, or many of a kind: what it is, what was seen, what to do. What was seen of many is in the JSON."""
+    finding = entry.finding
+    about = f"  {tools_line(entry.tools, _NAME)}" if entry.tools else ""
     yield ""
     yield f"{finding.severity.value.upper():<6}  {shown(finding.code)}{about}"
     yield f"  {shown(finding.text)}"
-    yield from (f"    {line}" for line in evidence_lines(finding))
+    if not entry.is_group:
+        yield from (f"    {line}" for line in evidence_lines(finding))
     if finding.fix:
         yield f"  Fix: {shown(finding.fix)}"
 
