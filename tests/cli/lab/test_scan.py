@@ -170,3 +170,19 @@ def test_what_the_gateway_does_not_offer_is_found_all_the_same(il: Interlock, tm
         {"server": "secretive", "why": "nested too deeply", "tools": "1", "first": "get_<U+202E>deep"},
     )
     assert text.lines[1] == "secretive<U+202E> 7, protocol 2025-11-25"
+
+
+def test_without_any_server_it_says_that_what_is_scanned_is_the_sample(il: Interlock) -> None:
+    done = il("scan", "--json")
+
+    assert "No server is configured: this is a scan of the sample" in done.err
+    assert done.json["target"] == "sample"
+
+
+def test_of_servers_that_are_configured_nothing_is_said_about_the_sample(il: Interlock) -> None:
+    argv = json.dumps({"command": SAMPLE[0], "args": SAMPLE[1:]})
+    Path("interlock.yaml").write_text(f"servers: {{sample: {argv}}}\n", encoding="utf-8")
+    done = il("scan", "--json", "--config", "interlock.yaml")
+
+    assert "No server is configured" not in done.err
+    assert done.json["target"] == "sample"

@@ -36,6 +36,17 @@ def test_a_suite_that_passes_says_so(beside: Beside, il: Interlock) -> None:
     assert done.lines[-1] == "1 test: 1 passed"
 
 
+def test_the_folder_in_which_the_run_is_kept_is_told(beside: Beside, il: Interlock) -> None:
+    done = il("test", suite(ECHO), "--json")
+    told = [line.removeprefix("The report is kept in ")[:-1] for line in done.err.splitlines() if "is kept in" in line]
+
+    assert [read_run(Path(each)).verb for each in told] == ["test"]
+
+
+def test_where_nothing_was_called_no_folder_is_told(beside: Beside, il: Interlock) -> None:
+    assert "is kept in" not in il("test", suite(DELETE)).err
+
+
 def test_a_failure_is_told_with_what_was_expected_and_seen(beside: Beside, il: Interlock) -> None:
     done = il("test", suite(ECHO + WRONG))
 

@@ -16,10 +16,11 @@ from interlock import errors
 from interlock.cli.ask import agreed, can_ask
 from interlock.cli.command import Values
 from interlock.cli.gateway import Api, credential_of, folder_of, reaching
-from interlock.cli.inputs import read_tools
+from interlock.cli.inputs import load_config, read_tools
 from interlock.cli.lab.bench import RestBench
 from interlock.cli.lab.target import at_target, server_of, wanted
 from interlock.cli.render import note
+from interlock.cli.situation import SAMPLE
 from interlock.core.redact import redact_text
 from interlock.core.safety import LabPolicy
 from interlock.errors import InterlockError
@@ -103,7 +104,10 @@ async def from_gateway(values: Values) -> Found:
     found = Found()
     async with reaching(values, servers=True) as reach:
         api = Api(reach, credential_of(folder_of(values)))
-        for state in (await api.get("servers"))["items"]:
+        states = (await api.get("servers"))["items"]
+        if [each["id"] for each in states] == [SAMPLE] and SAMPLE not in load_config(values).settings.servers:
+            note("No server is configured: this is a scan of the sample that Interlock brings along.")
+        for state in states:
             name = state["id"]
             if state["health"] != _READY:
                 found.missing.append(f"{name}: {state['problem'] or state['health']}")

@@ -4,6 +4,7 @@ A server that cannot be had fails its own tests and no others. What was called i
 """
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -56,6 +57,8 @@ class SuiteRun:
         self._values = values
         self._told = told
         self._budget: CallBudget | None = None
+        self.kept: list[Path] = []
+        """The folders of the runs in which something was called."""
 
     async def run(self, suite: Chosen) -> list[Tried]:
         """Run one suite; the results are in the order of its tests."""
@@ -88,6 +91,7 @@ class SuiteRun:
         with kept(worker, "test") as findings:
             tried = [_without(each, site.secrets) for each in await examination.run(cases, self._told)]
             findings += [_finding(each) for each in tried if each.outcome is Outcome.FAILED]
+        self.kept += [site.run.path] if site.bench.calls else []
         return tried
 
 

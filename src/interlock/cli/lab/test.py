@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from interlock.cli.command import Options, Values, Verb, add_json
 from interlock.cli.inputs import bad
 from interlock.cli.lab.options import add_knobs
-from interlock.cli.render import print_json
+from interlock.cli.render import note, print_json
 from interlock.errors import Exit
 
 if TYPE_CHECKING:
@@ -39,7 +39,11 @@ def _run(values: Values) -> Exit:
     selected = _selected(values)
     for each in selected:
         _check_target(values, each)
-    return _report(values, asyncio.run(_tried(values, selected)))
+    results, folders = asyncio.run(_tried(values, selected))
+    code = _report(values, results)
+    for folder in folders:
+        note(f"The report is kept in {folder}.")
+    return code
 
 
 def _selected(values: Values) -> "list[Chosen]":
@@ -63,13 +67,13 @@ def _check_target(values: Values, suite: "Chosen") -> None:
         raise bad(f"{suite.name} names no server", "Add one under `servers`, or give --target.")
 
 
-async def _tried(values: Values, selected: "Sequence[Chosen]") -> "list[tuple[str, list[Tried]]]":
+async def _tried(values: Values, selected: "Sequence[Chosen]") -> "tuple[list[tuple[str, list[Tried]]], list[Path]]":
     from interlock.cli.lab.progress import steps
     from interlock.cli.lab.suite_run import SuiteRun
 
     with steps(sum(len(each.cases) for each in selected)) as told:
         run = SuiteRun(values, lambda tried: told(tried.name))
-        return [(each.name, await run.run(each)) for each in selected]
+        return [(each.name, await run.run(each)) for each in selected], run.kept
 
 
 def _report(values: Values, results: "list[tuple[str, list[Tried]]]") -> Exit:
