@@ -2,7 +2,7 @@
 
 import pytest
 
-from interlock.forward.pace import Backoff
+from interlock.forward.pace import Backoff, Pace
 
 
 def waits(count: int, cap: float) -> list[float]:
@@ -33,3 +33,10 @@ def test_after_a_reset_it_begins_anew() -> None:
     backoff.reset()
 
     assert backoff.next(30) <= 0.2
+
+
+def test_both_first_questions_fit_into_the_time_that_an_upstream_has_to_start() -> None:
+    pace = Pace.starting_within(10)
+
+    assert pace.discover + pace.handshake == pytest.approx(10)
+    assert min(pace.discover, pace.handshake) >= 1

@@ -177,6 +177,23 @@ async def test_a_handshake_that_is_none_is_refused(answer: str) -> None:
             await upstream.start()
 
 
+@pytest.mark.parametrize(
+    ("code", "why"),
+    [
+        ("time.sleep(60)", "it answered neither server/discover nor initialize within 0.5 s"),
+        (
+            "say(id=hear()['id'], error={'code': -32601, 'message': 'no'}); hear(); time.sleep(60)",
+            "initialize within 0.4 s",
+        ),
+    ],
+)
+async def test_a_server_that_stays_silent_is_told_with_what_it_was_asked(code: str, why: str) -> None:
+    pace = Pace(discover=0.1, handshake=0.4) if "neither" in why else Pace(handshake=0.4)
+    async with made(small("up", code), pace=pace) as upstream:
+        with pytest.raises(LinkTimeout, match=why):
+            await upstream.start()
+
+
 @pytest.mark.parametrize("argv", [["/no/such/program"], ["false"], ["sh", "-c", "echo not json; exec cat >/dev/null"]])
 async def test_an_upstream_that_does_not_start_says_why(argv: list[str]) -> None:
     async with made(over_stdio(argv), pace=Pace(discover=0.2, handshake=0.2)) as upstream:

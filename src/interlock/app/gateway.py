@@ -40,6 +40,7 @@ from interlock.core.lifecycle import CallState
 from interlock.errors import ConfigError, InterlockError
 from interlock.forward.drift import Drift
 from interlock.forward.fleet import Fleet
+from interlock.forward.pace import Pace
 from interlock.lab.archive import Archive
 from interlock.pipeline import Pipeline
 from interlock.receive.edge import LOOPBACK, Edge, own_hosts
@@ -93,11 +94,13 @@ async def running_gateway(
     only: str | None = None,
     clock: Clock | None = None,
     environ: Mapping[str, str] | None = None,
+    start_seconds: float | None = None,
 ) -> AsyncGenerator[Gateway]:
     """Start everything in a folder that is held, hand it over, and stop it in the opposite order.
 
     Without `servers` no upstream is started: enough for looking at what is on record. `only` starts that one, and later
-    changes of the configuration are not taken up, because that would start the others.
+    changes of the configuration are not taken up, because that would start the others. `start_seconds` is how
+    long each upstream may take to answer at all; unless it is given, that is long enough to fetch a program first.
     """
     if config.settings.store != "sqlite":
         raise InterlockError(errors.STORE_NOT_BUILT())  # to keep the record elsewhere than told would be worse
@@ -114,7 +117,8 @@ async def running_gateway(
         config, variables = roster.config, os.environ if environ is None else environ
         specs = [each for each in upstreams_of(config, variables) if servers and only in (None, each.id)]
         overrides = overrides_of(config)
-        fleet = Fleet(specs, lexicon=config.lexicon, overrides=overrides, judge=drift.listed, clock=time)
+        pace = None if start_seconds is None else Pace.starting_within(start_seconds)
+        fleet = Fleet(specs, lexicon=config.lexicon, overrides=overrides, judge=drift.listed, pace=pace, clock=time)
         drift.on_change = fleet.judge_again
         hidden = set(secrets_of(config, variables))
         recorder = Recorder(store, time, RecordWait(config.settings.record.wait), secrets=lambda: hidden)

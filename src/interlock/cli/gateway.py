@@ -137,7 +137,14 @@ def address_of(folder: DataFolder) -> str:
 
 @contextlib.asynccontextmanager
 async def own_gateway(
-    config: "Config", hold: Hold, *, servers: bool, listen: bool = False, settle: bool = True, only: str | None = None
+    config: "Config",
+    hold: Hold,
+    *,
+    servers: bool,
+    listen: bool = False,
+    settle: bool = True,
+    only: str | None = None,
+    start_seconds: float | None = None,
 ) -> AsyncGenerator[OwnReach]:
     """A gateway of this process in a folder that is held, and the way to it."""
     from interlock.app.listening import asgi, listening
@@ -146,7 +153,7 @@ async def own_gateway(
     with contextlib.closing(bind("127.0.0.1", 0)) as listener:
         config = with_listen(config, "127.0.0.1", listener.getsockname()[1])
         async with contextlib.AsyncExitStack() as stack:
-            gateway = await started(stack, config, hold, servers=servers, only=only)
+            gateway = await started(stack, config, hold, servers=servers, only=only, start_seconds=start_seconds)
             if listen:
                 await stack.enter_async_context(listening(gateway, listener, hold))
             if settle:
@@ -157,7 +164,13 @@ async def own_gateway(
 
 
 async def started(
-    stack: contextlib.AsyncExitStack, config: "Config", hold: Hold, *, servers: bool, only: str | None = None
+    stack: contextlib.AsyncExitStack,
+    config: "Config",
+    hold: Hold,
+    *,
+    servers: bool,
+    only: str | None = None,
+    start_seconds: float | None = None,
 ) -> "Gateway":
     """A gateway of this process, which ends with the stack."""
     from interlock.app.gateway import running_gateway
@@ -170,7 +183,9 @@ async def started(
     if servers and starting and sys.stderr.isatty():
         note(f"Starting {counted(starting, 'server')}…")
     try:
-        return await stack.enter_async_context(running_gateway(config, hold, servers=servers, only=only))
+        return await stack.enter_async_context(
+            running_gateway(config, hold, servers=servers, only=only, start_seconds=start_seconds)
+        )
     except StoreUnavailable as failed:
         raise InterlockError(errors.STORE_UNUSABLE(folder=hold.folder.path, problem=failed)) from None
 

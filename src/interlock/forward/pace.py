@@ -57,6 +57,15 @@ class Pace:
     takeover: float = 10.0
     """How long the new instance of a changed server may take to start before it takes over as it is."""
 
+    @classmethod
+    def starting_within(cls, seconds: float) -> "Pace":
+        """The pace for upstreams that have to answer within so long, whichever protocol they speak."""
+        return cls(discover=seconds * _FOR_DISCOVER, handshake=seconds * (1 - _FOR_DISCOVER))
+
+
+_FOR_DISCOVER = 0.6
+"""The part of the time for the first question: the program is being loaded meanwhile."""
+
 
 class Backoff:
     """The waits between attempts: each twice as long as the one before, none longer than its cap.

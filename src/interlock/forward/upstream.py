@@ -151,6 +151,8 @@ class Upstream:
         self._on_told = on_told
         self._link: Link | None = None
         self._spoke_legacy = False
+        self._unheard = 0.0
+        """How many seconds it was asked for the modern protocol and said nothing."""
         self._last_words: Sequence[str] = ()
 
     @property
@@ -292,7 +294,7 @@ class Upstream:
     async def _negotiate(self) -> None:
         # Whoever spoke the classic protocol the last time is not asked again: some do not answer what they do not
         # know, and then it takes long. If it has changed its mind, the attempt after this one finds out.
-        asked_before, self._spoke_legacy = self._spoke_legacy, False
+        asked_before, self._spoke_legacy, self._unheard = self._spoke_legacy, False, 0.0
         if asked_before or not await self._discovered():
             await self._initialize()
             self._spoke_legacy = True
@@ -302,6 +304,7 @@ class Upstream:
         try:
             answer = await self.link.request("server/discover", self._params({}), seconds=self._pace.discover)
         except LinkTimeout:
+            self._unheard = self._pace.discover
             return False
         except (LinkDown, BadMessage) as failed:
             if isinstance(failed, LinkDown) and not failed.sent:
@@ -323,7 +326,10 @@ class Upstream:
         can = (ANYTHING if self.spec.per_caller else _NOTHING).as_capabilities()
         asked = {"protocolVersion": LEGACY, "capabilities": can, "clientInfo": _CLIENT}
         params = msgspec.json.encode(asked)
-        answer = await self.link.request("initialize", params, seconds=self._pace.handshake)
+        try:
+            answer = await self.link.request("initialize", params, seconds=self._pace.handshake)
+        except LinkTimeout:
+            raise self._unanswered() from None
         if answer.error is not None:
             raise LinkDown(f"initialize was refused: {answer.error.message}", sent=True)
         said = _decoded(answer.result)
@@ -334,6 +340,12 @@ class Upstream:
         self.can = read_abilities(said.get("capabilities"))
         self.introduction = read_introduction(said.get("serverInfo"), said.get("instructions"))
         await self.link.notify("notifications/initialized", b"{}")
+
+    def _unanswered(self) -> LinkTimeout:
+        waited = f"{self._unheard + self._pace.handshake:g} s"
+        if self._unheard:
+            return LinkTimeout(f"it answered neither server/discover nor initialize within {waited}")
+        return LinkTimeout(f"it did not answer initialize within {waited}")
 
     def _speak(self, version: str) -> None:
         """Take up a protocol version; links that mirror it in headers are told."""

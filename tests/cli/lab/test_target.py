@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from interlock import errors
-from interlock.cli.lab.target import Site, Wanted, at_target, wanted
+from interlock.cli.lab import target as module
+from interlock.cli.lab.target import START_SECONDS, Site, Wanted, at_target, start_seconds, wanted
 from interlock.core.freezes import FreezeKind, Frozen
 from interlock.errors import Code, InterlockError
 from interlock.lab.run import outcome_of
@@ -78,6 +79,7 @@ def test_the_log_of_a_run_is_read_like_any_other(tmp_path: Path, il: Interlock) 
         return site
 
     site = asyncio.run(one_call())
+    assert {each.name for each in site.run.path.iterdir()} == {"interlock.db"}, "nothing that only a gateway needs"
     (call,) = il("activity", "list", "--type", "tool_call", "--json", "--data-dir", str(site.run.path)).json["items"]
     assert (call["tool"], call["entry"], call["status"]) == ("list_notes", "lab", "success")
 
@@ -138,6 +140,83 @@ async def test_a_freeze_of_the_users_gateway_stops_what_it_does_not_know(tmp_pat
     assert outcome_of(before) == "ok"
     assert during.refusal is not None
     assert (during.refusal.code, refused.value.reason.code) == (Code.FROZEN, Code.FROZEN)
+
+
+ADHOC = wanted(SAMPLE).id
+
+
+@pytest.mark.parametrize(
+    ("what", "stopped"),
+    [
+        (Frozen(FreezeKind.SERVER, ADHOC), True),
+        (Frozen(FreezeKind.CALLER, "operator"), True),
+        (Frozen(FreezeKind.CALLER, "operator-agent"), True),
+        (Frozen(FreezeKind.SERVER, "other"), False),
+        (Frozen(FreezeKind.CALLER, "other"), False),
+    ],
+)
+async def test_a_freeze_of_the_server_or_of_the_operator_stops_a_run_under_way(
+    tmp_path: Path, what: Frozen, stopped: bool
+) -> None:
+    async with serving(tmp_path) as running, at_target(values_of("--", *SAMPLE, data=tmp_path / "data")) as site:
+        await running.gateway.parts.room.freezer.freeze(what, "olga", "")
+        observed = await site.bench.call("list_notes", {})
+    assert (observed.refusal is not None) is stopped
+    if observed.refusal is not None:
+        assert observed.refusal.code is Code.FROZEN
+        assert what.name in observed.refusal.text
+
+
+@pytest.mark.parametrize("words", [(), ("--server", ADHOC)])
+def test_a_freeze_that_was_ordered_while_no_gateway_runs_stops_a_run_at_its_start(
+    tmp_path: Path, il: Interlock, words: tuple[str, ...]
+) -> None:
+    (tmp_path / "il.yaml").write_text("servers:\n" + server_yaml(ADHOC, SAMPLE))
+    given = ("--config", str(tmp_path / "il.yaml"), "--data-dir", str(tmp_path / "data"))
+    frozen = il("freeze", *words, *given)
+    done = il("probe", *given, "--", *marked(tmp_path / "started"))
+    named = il("probe", *given, "--", *SAMPLE)
+    assert frozen.exit == 0
+    assert named.exit == 10
+    assert (done.exit == 10, (tmp_path / "started").exists()) == (not words, bool(words)), "another server goes on"
+
+
+@pytest.mark.parametrize(
+    ("target", "seconds"),
+    [
+        (wanted(["sleep", "1000"]), START_SECONDS),
+        (wanted(["/usr/bin/npx", "-y", "thing"]), None),
+        (wanted(["uvx", "thing"]), None),
+        (wanted(["https://host/mcp"]), None),
+    ],
+)
+def test_what_has_to_be_fetched_first_has_longer_to_start(target: Wanted, seconds: float | None) -> None:
+    assert start_seconds(target) == seconds
+
+
+async def test_a_program_that_never_answers_is_told_soon_with_its_last_lines(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "START_SECONDS", 0.5)
+    said = "; ".join(f"echo {each} >&2" for each in ("one", "two", "password=hunter22hunter22", "four" * 200))
+    with pytest.raises(InterlockError) as refused:
+        async with at_target(values_of("--", "sh", "-c", f"{said}; exec sleep 1000", data=tmp_path / "data")):
+            raise AssertionError("it was reached")
+    text = refused.value.reason.text
+    assert "it answered neither server/discover nor initialize within 0.5 s" in text
+    assert "The last that it wrote: two | " in text
+    assert "hunter22hunter22" not in text
+    assert text.endswith("four")
+    assert text.partition("The last that")[2].count("four") < 200, "it has an end"
+
+
+async def test_a_program_that_never_says_anything_is_said_to_have_written_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "START_SECONDS", 0.5)
+    with pytest.raises(InterlockError, match="It wrote nothing to stderr"):
+        async with at_target(values_of("--", "sleep", "1000", data=tmp_path / "data")):
+            raise AssertionError("it was reached")
 
 
 async def test_a_rule_of_the_user_holds_for_a_server_that_is_nowhere_configured(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from interlock.core.health import LeftOut
 from interlock.core.safety import ExecClass, LabPolicy, SafetyClass
 from interlock.errors import Reason
 from interlock.lab.model import LabTool, Observed
-from interlock.receive.identify import OPERATOR_AGENT
+from interlock.receive.identify import OPERATOR, OPERATOR_AGENT
 
 _LOOK = 0.1
 RECOVERY = 15.0
@@ -123,9 +123,19 @@ def _tool(detail: dict[str, Any]) -> LabTool:
     )
 
 
-async def frozen(api: Api) -> Reason | None:
-    """Why nothing is to be called, if a gateway stands still as a whole, or for whoever the lab calls as."""
+_CALLERS = (OPERATOR, OPERATOR_AGENT)
+"""Who orders the calls of the lab, and as whom they are made."""
+
+
+async def frozen(api: Api, server: str) -> Reason | None:
+    """Why nothing is to be called, if a gateway stands still as a whole, for a server of this id, or for whoever the
+    lab calls as."""
     for each in (await api.get("freezes"))["items"]:
-        if each["kind"] == "all" or each["caller"] == OPERATOR_AGENT:
-            return errors.FROZEN(what=each["reason"] or "the gateway of this user stands still")
+        if each["kind"] == "all" or each["server"] == server or each["caller"] in _CALLERS:
+            return errors.FROZEN(what=each["reason"] or _stopped(each))
     return None
+
+
+def _stopped(freeze: dict[str, Any]) -> str:
+    name = freeze["server"] or freeze["caller"]
+    return f"{freeze['kind']} '{name}'" if name else "the gateway of this user stands still"

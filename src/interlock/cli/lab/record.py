@@ -27,7 +27,8 @@ from interlock.cli.lab.alone import alone
 from interlock.cli.lab.options import add_target
 from interlock.cli.lab.playing import add_http
 from interlock.cli.lab.stops import follow_stops, see_that_nothing_stops
-from interlock.cli.lab.target import Wanted, target_given
+from interlock.cli.lab.target import Wanted, start_seconds, target_given
+from interlock.cli.lab.tidy import leaving_the_record
 from interlock.cli.openings import bind, claim_stdout
 from interlock.cli.render import counted, note
 from interlock.clock import SystemClock
@@ -87,10 +88,14 @@ async def _recording(values: Values) -> "AsyncGenerator[_Session]":
     await see_that_nothing_stops(values, target.id, LOCAL)
     async with contextlib.AsyncExitStack() as stack:
         run = stack.enter_context(_run_folder(folder.path, Path(values.output)))
-        hold = stack.enter_context(DataFolder(run.path).hold())
+        own = DataFolder(run.path)
+        hold = stack.enter_context(own.hold())
+        stack.enter_context(leaving_the_record(own))
         listener = stack.enter_context(contextlib.closing(bind("127.0.0.1", values.http or 0, option="--http")))
         port = listener.getsockname()[1]
-        gateway = await started(stack, with_listen(config, "127.0.0.1", port), hold, servers=True)
+        seconds = start_seconds(target)
+        config = with_listen(config, "127.0.0.1", port)
+        gateway = await started(stack, config, hold, servers=True, start_seconds=seconds)
         await gateway.fleet.settled(SERVER_SECONDS)
         (state,) = gateway.fleet.states()
         # Before anybody can come in: what a client is told at first, it keeps.

@@ -29,6 +29,7 @@ from interlock.cli.gateway import Api, Vanished, credential_of, folder_of, own_g
 from interlock.cli.inputs import bad, load_config
 from interlock.cli.lab.bench import RestBench, frozen
 from interlock.cli.lab.options import knobs_of
+from interlock.cli.lab.tidy import leaving_the_record
 from interlock.clock import SystemClock
 from interlock.core.model import Json
 from interlock.core.redact import KnownSecrets, redact_text
@@ -50,7 +51,10 @@ _ENDINGS = re.compile(r"\.(py|js|mjs|cjs|ts|sh|exe)$")
 _LONGEST_ID = 40
 _SCHEME = re.compile(r"[a-z][a-z0-9+.-]*://")
 _LAST_WORDS = 300
-"""How much is told of what a server said before it ended."""
+_LAST_LINES = 3
+"""How much is told of what a server wrote to stderr: so many lines, and so many characters of each."""
+START_SECONDS = 10.0
+"""A program that is there has answered by then, or never will."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +116,13 @@ def wanted(words: Sequence[str], *, is_command: bool = False) -> Wanted:
     if not argv:
         raise bad("TARGET is empty", "Name a server id, a URL or a command line.")
     return Wanted(server=first)
+
+
+def start_seconds(target: Wanted) -> float | None:
+    """How long a target may take to answer. One that is fetched first, or is elsewhere, has the time that servers of
+    the configuration have: None."""
+    fetched = any(each.rpartition("/")[2] in _PACKAGE_RUNNERS for each in target.argv[:1])
+    return START_SECONDS if target.argv and not fetched else None
 
 
 def _program(argv: Sequence[str]) -> str:
@@ -204,36 +215,44 @@ async def _own(
     """A server that is nowhere configured, behind a gateway of the run's own."""
     folder = folder_of(values)
     async with reaching(values, servers=False) as reach:
-        stopped = await frozen(Api(reach, credential_of(folder)))
+        stopped = await frozen(Api(reach, credential_of(folder)), target.id)
     if stopped is not None:
         raise InterlockError(stopped)
     own = DataFolder(run.path)
     hold = stack.enter_context(own.hold())
+    stack.enter_context(leaving_the_record(own))
     config = _alone(config, target, knobs)
-    reach = await stack.enter_async_context(own_gateway(config, hold, servers=True))
+    reach = await stack.enter_async_context(
+        own_gateway(config, hold, servers=True, start_seconds=start_seconds(target))
+    )
     api = Api(reach, own.credential() or "")
     state = await api.get("servers", target.id)
     if state["health"] != "ready":
         problem = state["problem"] or "it has not answered in time"
         raise InterlockError(errors.TARGET_DOWN(target=target.shown, problem=problem + await _last_words(api, target)))
     is_http = target.url is not None
-    bench = RestBench(api, target.id, knobs.policy, is_http=is_http, ours=True, guard=partial(_frozen_by_user, folder))
+    bench = RestBench(
+        api, target.id, knobs.policy, is_http=is_http, ours=True, guard=partial(_frozen_by_user, folder, target.id)
+    )
     return Site(bench, run, target.shown, knobs, server_of(state), _secrets(config))
 
 
 async def _last_words(api: Api, target: Wanted) -> str:
     """What the server wrote last, if it wrote anything: most often that says it all."""
     lines = [each for each in (await api.get("servers", target.id, "logs"))["items"] if each.strip()]
-    return f". The last that it wrote: {lines[-1][:_LAST_WORDS]}" if lines else ""
+    if not lines:
+        return ". It wrote nothing to stderr" if target.argv else ""
+    told = " | ".join(each.strip()[:_LAST_WORDS] for each in lines[-_LAST_LINES:])
+    return f". The last that it wrote: {told}"
 
 
-async def _frozen_by_user(folder: DataFolder) -> Reason | None:
+async def _frozen_by_user(folder: DataFolder, server: str) -> Reason | None:
     """Why there is to be no call, by the word of the gateway of the user, if one runs by now."""
     address = folder.announced()
     if address is None:
         return None
     with contextlib.suppress(Vanished):
-        return await frozen(Api(remote(address, folder), credential_of(folder)))
+        return await frozen(Api(remote(address, folder), credential_of(folder)), server)
     return None
 
 
