@@ -59,8 +59,6 @@ class Flaw(StrEnum):
     NAMELESS = "without a name"
 
 
-LONGEST_NAME = 100
-"""How many characters are kept of a name that is only told of."""
 ENDLESS = "its list of tools is too long, and the rest of it was not asked for"
 
 
