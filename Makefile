@@ -4,6 +4,8 @@ PYTHON ?= python3
 UV := .tools/uv/bin/uv
 BIN := .venv/bin
 UV_ENV := UV_PYTHON_DOWNLOADS=never VIRTUAL_ENV=.venv
+# The tests start hundreds of processes; without what Python keeps of its compiled sources each compiles everything anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help serve test coverage torture check format bench docs lock clean
 
