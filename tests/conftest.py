@@ -2,13 +2,36 @@
 
 After that no variable of ours is left: a gateway that a test starts would take a count of `make torture` for a setting
 that it does not know, and whatever a developer has set for a gateway of his own.
+
+Where there is plenty of memory the files of the tests lie in it: a store waits for the disk at each commit, and there
+are thousands of stores. What is written is read back by the same calls, whatever it lies on.
 """
 
 import os
 import signal
 from collections.abc import Generator
+from pathlib import Path
 
 import pytest
+
+_IN_MEMORY = Path("/dev/shm")  # noqa: S108 - pytest makes a folder there that is nobody else's
+_ROOM = 2 * 1024**3
+"""How many bytes have to be free there; the tests use a part of it."""
+
+
+def pytest_configure() -> None:
+    if _has_room(_IN_MEMORY):
+        os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(_IN_MEMORY))
+
+
+def _has_room(folder: Path) -> bool:
+    """Whether the files of all tests can lie in a folder, among them programs that are started from there."""
+    try:
+        found = os.statvfs(folder)
+    except OSError:
+        return False
+    startable = not found.f_flag & os.ST_NOEXEC
+    return startable and os.access(folder, os.W_OK) and found.f_bavail * found.f_frsize > _ROOM
 
 
 def pytest_collection_finish() -> None:
