@@ -39,7 +39,8 @@ class Workshop:
         return run_process(*words, INTERLOCK_DATA_DIR=self._data)
 
     def pytest(self, suite: Path) -> "subprocess.CompletedProcess[str]":
-        options = ["-q", "--strict-markers", "-W", "error", "-p", "no:cacheprovider", "-c", "/dev/null"]
+        plugins = ["-p", "no:cacheprovider", "-p", "no:schemathesis"]
+        options = ["-q", "--strict-markers", "-W", "error", *plugins, "-c", "/dev/null"]
         return subprocess.run(
             [sys.executable, "-m", "pytest", *options, "--rootdir", str(suite), str(suite)],
             capture_output=True,
