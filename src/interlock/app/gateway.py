@@ -27,6 +27,7 @@ from interlock.app.compiled import (
     workspaces_of,
 )
 from interlock.app.entrance import Entrance
+from interlock.app.loading import load_module
 from interlock.approve.notices import Notices
 from interlock.approve.room import room_in
 from interlock.clock import Clock, SystemClock
@@ -238,6 +239,7 @@ async def _assemble(
 def _face_of(
     settings: Settings, parts: Parts, fleet: Fleet, workspaces: Workspaces, in_place_of: Introduction | None
 ) -> "Face":
+    load_module("interlock.app.agents")
     from interlock.app.agents import face_of
 
     return face_of(settings, parts, fleet, workspaces, in_place_of)

@@ -10,7 +10,6 @@ to take what answers there for a gateway unless it speaks like one.
 
 import asyncio
 import contextlib
-import importlib
 import json
 import os
 import sys
@@ -19,6 +18,7 @@ from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import quote, urlencode, urlsplit
 
 from interlock import errors
+from interlock.app.loading import load_module
 from interlock.cli.command import Values
 from interlock.cli.inputs import bad, load_config
 from interlock.cli.openings import bind
@@ -69,7 +69,7 @@ async def reaching(
         yield remote(address, folder)
         return
     # A gateway of our own takes a while to load. That comes before the folder is held, so that others wait less.
-    importlib.import_module("interlock.app.listening")
+    load_module("interlock.app.listening")
     async with contextlib.AsyncExitStack() as stack:
         held = await hold_or_reach(stack, folder)
         if isinstance(held, Hold):

@@ -7,6 +7,7 @@ import signal
 from typing import TYPE_CHECKING
 
 from interlock import errors
+from interlock.app.loading import load_module
 from interlock.cli.command import Options, Values, Verb
 from interlock.cli.gateway import bind, folder_of, hold_or_reach, started
 from interlock.cli.inputs import bad, load_config
@@ -36,6 +37,7 @@ def _serve(values: Values) -> Exit:
 
 
 async def _run(config: "Config", folder: DataFolder) -> None:
+    load_module("interlock.app.listening")
     from interlock.app.listening import listening
     from interlock.config.load import with_listen
 

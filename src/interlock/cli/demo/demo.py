@@ -102,6 +102,7 @@ async def _story(place: Stage, values: Values) -> Exit:
 async def _held(place: Stage, agent: "Agent", values: Values) -> Exit:
     from interlock.cli.demo.agent import HELD
 
+    await place.api.get("approvals", status="pending")  # so that the gateway knows that somebody looks
     async with asyncio.TaskGroup() as group:
         call = group.create_task(agent.take(HELD))
         seen = await _waiting(place)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from interlock import errors
+from interlock.app.loading import load_module
 from interlock.cli.gateway import SERVER_SECONDS, Api, bind, remote, started
 from interlock.core.model import Json
 from interlock.errors import InterlockError
@@ -61,6 +62,7 @@ async def stage() -> AsyncGenerator[Stage]:
 
 @contextlib.asynccontextmanager
 async def _gateway(folder: Path) -> AsyncGenerator[str]:
+    load_module("interlock.app.listening")
     from interlock.app.listening import listening
     from interlock.config.load import load, with_listen
 

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from interlock import errors
+from interlock.app.loading import load_module
 from interlock.cli.command import Options, Values, Verb
 from interlock.cli.gateway import SERVER_SECONDS, folder_of, started
 from interlock.cli.inputs import bad, load_config
@@ -80,6 +81,7 @@ async def _run(values: Values, stdout: int | None) -> InterlockError | None:
 @contextlib.asynccontextmanager
 async def _recording(values: Values) -> "AsyncGenerator[_Session]":
     """A gateway of the run's own, with the one server."""
+    load_module("interlock.app.listening")
     from interlock.app.listening import listening
     from interlock.config.load import with_listen
 
