@@ -17,7 +17,7 @@ def written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Generator[Path]:
     module.write_text(
         "import gc, os\nIS_ON = gc.isenabled()\nassert not os.path.exists(__file__ + '.bad')\nKEPT = [[]]\n"
     )
-    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
     yield module
     sys.modules.pop(module.stem, None)
     gc.enable()
