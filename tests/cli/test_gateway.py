@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import importlib
 import json
 import socket
 import subprocess
@@ -11,7 +10,6 @@ import threading
 from collections.abc import Generator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
@@ -288,14 +286,10 @@ def test_a_gateway_that_went_away_is_told(il: Interlock, folder: DataFolder) -> 
 def test_a_gateway_that_begins_to_listen_while_a_verb_prepares_its_own_is_used(
     il: Interlock, folder: DataFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    load = importlib.import_module
+    def load_and_announce(name: str) -> None:
+        hold.announce(address)
 
-    def load_and_announce(name: str) -> ModuleType:
-        if name == "interlock.app.listening":
-            hold.announce(address)
-        return load(name)
-
-    monkeypatch.setattr(importlib, "import_module", load_and_announce)
+    monkeypatch.setattr(gateway, "load_module", load_and_announce)
     with folder.hold() as hold, answering(http(200, '{"items": []}'), asked := list[bytes]()) as address:
         folder.keep_credential("il_a_b")
         done = il("token", "list", "--json", "--data-dir", str(folder.path))

@@ -27,7 +27,6 @@ from interlock.app.compiled import (
     workspaces_of,
 )
 from interlock.app.entrance import Entrance
-from interlock.app.loading import load_module
 from interlock.approve.notices import Notices
 from interlock.approve.room import room_in
 from interlock.clock import Clock, SystemClock
@@ -239,7 +238,6 @@ async def _assemble(
 def _face_of(
     settings: Settings, parts: Parts, fleet: Fleet, workspaces: Workspaces, in_place_of: Introduction | None
 ) -> "Face":
-    load_module("interlock.app.agents")
     from interlock.app.agents import face_of
 
     return face_of(settings, parts, fleet, workspaces, in_place_of)

@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import quote, urlencode, urlsplit
 
 from interlock import errors
-from interlock.app.loading import load_module
 from interlock.cli.command import Values
 from interlock.cli.inputs import bad, load_config
+from interlock.cli.loading import load_module
 from interlock.cli.openings import bind
 from interlock.cli.render import counted, note
 from interlock.core.model import Json

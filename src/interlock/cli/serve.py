@@ -7,10 +7,10 @@ import signal
 from typing import TYPE_CHECKING
 
 from interlock import errors
-from interlock.app.loading import load_module
 from interlock.cli.command import Options, Values, Verb
 from interlock.cli.gateway import bind, folder_of, hold_or_reach, started
 from interlock.cli.inputs import bad, load_config
+from interlock.cli.loading import load_module
 from interlock.cli.render import counted, note
 from interlock.errors import Exit, InterlockError
 from interlock.store.folder import DataFolder, Hold

@@ -273,7 +273,12 @@ class Child:
 
     def _fill(self, full: bool) -> None:
         self.full = full
-        if not full and self.open:
+        if not full:
+            # Not within: a pipe that breaks while it tells us of room would be closed twice, and asyncio fails at that.
+            asyncio.get_running_loop().call_soon(self._tell_of_room)
+
+    def _tell_of_room(self) -> None:
+        if self.open and not self.full:
             self._on_room()
 
     def _lose(self, fd: int) -> None:

@@ -5,6 +5,7 @@ import json
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from interlock.core.safety import LabPolicy
 from interlock.errors import Reason
@@ -65,6 +66,18 @@ def test_the_first_line_of_a_test_that_destroys_is_the_word_to_review_it_and_it_
         "@pytest.mark.serial",
         '@pytest.mark.skip(reason="review before first run")',
     ]
+
+
+@pytest.mark.parametrize("tool", ["get_it", "set_it"])
+def test_the_test_of_a_tool_that_needs_a_task_is_skipped_with_the_reason_and_asks_for_no_review(tool: str) -> None:
+    (named_so,) = named(tool)
+    tasks = replace(named_so, descriptor={**named_so.descriptor, "execution": {"taskSupport": "required"}})
+    (kept_back,) = plan([tasks], LabPolicy(), live=False)
+    block = code_of(Draft(kept_back, {}, problem=kept_back.reason)).split("\n\n\n")[-1].splitlines()
+
+    assert block[0] == "@pytest.mark.serial"
+    assert block[1].startswith('@pytest.mark.skip(reason="The lab does not call')
+    assert "it can only be called as a task" in block[1]
 
 
 def test_what_changes_something_comes_after_what_only_reads() -> None:

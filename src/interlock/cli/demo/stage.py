@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from interlock import errors
-from interlock.app.loading import load_module
 from interlock.cli.gateway import SERVER_SECONDS, Api, bind, remote, started
+from interlock.cli.loading import load_module
 from interlock.core.model import Json
 from interlock.errors import InterlockError
 from interlock.store.folder import DataFolder

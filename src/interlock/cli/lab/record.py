@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from interlock import errors
-from interlock.app.loading import load_module
 from interlock.cli.command import Options, Values, Verb
 from interlock.cli.gateway import SERVER_SECONDS, folder_of, started
 from interlock.cli.inputs import bad, load_config
@@ -30,6 +29,7 @@ from interlock.cli.lab.playing import add_http
 from interlock.cli.lab.stops import follow_stops, see_that_nothing_stops
 from interlock.cli.lab.target import Wanted, start_seconds, target_given
 from interlock.cli.lab.tidy import leaving_the_record
+from interlock.cli.loading import load_module
 from interlock.cli.openings import bind, claim_stdout
 from interlock.cli.render import counted, note
 from interlock.clock import SystemClock

@@ -18,7 +18,8 @@ from msgspec import Struct
 
 from interlock.core.model import Json
 from interlock.core.safety import ExecClass
-from interlock.lab.plan import Decision
+from interlock.errors import Code
+from interlock.lab.plan import Decision, Planned
 from interlock.lab.suites.drafts import Draft, results_of
 from interlock.lab.suites.shape import observe
 
@@ -189,21 +190,27 @@ _LIFTED = {
     ExecClass.READ_ONLY_PRESUMED: "strict out of conftest.py",
     ExecClass.DESTRUCTIVE: "set EXECUTE_DESTRUCTIVE in conftest.py",
 }
-"""What lets a tool run that was not called when the suite was made; no other class is kept back."""
+"""What lets a tool run that was kept back for its class when the suite was made."""
+
+
+def _is_kept_back(planned: Planned) -> bool:
+    """Whether a person who has looked at it may let it run. Where it is no matter of the class, nothing helps."""
+    quarantined = planned.reason is not None and planned.reason.code is Code.QUARANTINED
+    return planned.decision is Decision.GENERATE_ONLY and not planned.tool.needs_task and not quarantined
 
 
 def _above(draft: Draft) -> Iterator[str]:
     """What stands above the function: the word to the reader, and the marks."""
     planned = draft.planned
     why = "" if draft.problem is None else f"{draft.problem.text} {draft.problem.fix}".rstrip()
-    if planned.decision is Decision.GENERATE_ONLY:
+    if _is_kept_back(planned):
         yield f"{REVIEW}: {on_one_line(draft.tool)} is {planned.tool.exec_class.value}."
         yield f"# Then take the skip away, and {_LIFTED[planned.tool.exec_class]}."
     elif planned.decision is Decision.EXECUTE_ONCE:
         yield f"# {planned.tool.exec_class.value}: called once, and not when this test was made."
     if planned.decision is not Decision.EXECUTE:
         yield "@pytest.mark.serial"
-    if planned.decision is Decision.GENERATE_ONLY:
+    if _is_kept_back(planned):
         yield '@pytest.mark.skip(reason="review before first run")'
     elif why:
         yield f"@pytest.mark.skip(reason={why!a})"

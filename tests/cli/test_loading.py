@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from interlock.app.loading import load_module
+from interlock.cli.loading import load_module
 
 
 @pytest.fixture
