@@ -26,12 +26,11 @@ APART := $(WHOLE) $(TORTURE) $(BROWSER)
 test: check .tools/.browser ## set up, check and test everything
 	@$(BIN)/coverage erase
 	@sh -c 'HYPOTHESIS_PROFILE=test; export HYPOTHESIS_PROFILE; \
-	{ $(BIN)/python -m pytest $(WHOLE); whole=$$?; \
-		$(BIN)/coverage run --source=interlock.core -m pytest $(CORE) && $(BIN)/coverage report --fail-under=100; core=$$?; \
-		exit $$((whole || core)); } > .tools/whole.log 2>&1 & whole=$$!; \
+	$(BIN)/python -m pytest $(WHOLE) > .tools/whole.log 2>&1 & whole=$$!; \
 	{ $(BIN)/python -m pytest $(BROWSER); browser=$$?; \
 		$(BIN)/python -m pytest $(TORTURE); torture=$$?; \
-		exit $$((browser || torture)); } > .tools/beside.log 2>&1 & beside=$$!; \
+		$(BIN)/coverage run --source=interlock.core -m pytest $(CORE) && $(BIN)/coverage report --fail-under=100; core=$$?; \
+		exit $$((browser || torture || core)); } > .tools/beside.log 2>&1 & beside=$$!; \
 	trap "kill $$whole $$beside 2> /dev/null" INT TERM; \
 	$(BIN)/python -m pytest tests $(CORE:%=--ignore=%) $(APART:%=--ignore=%); parts=$$?; \
 	wait $$whole; whole=$$?; wait $$beside; beside=$$?; \

@@ -5,7 +5,7 @@ from typing import Any
 
 from playwright.sync_api import Page, expect
 
-EACH = int(os.environ.get("INTERLOCK_TEST_HOSTILE", "25"))
+EACH = int(os.environ.get("INTERLOCK_TEST_HOSTILE", "67"))
 """Every how many of the hostile strings is opened by itself; in the lists they all are."""
 SHORT = 2_000
 """Longer than most fields become on their way through the gateway."""
