@@ -72,6 +72,21 @@ def test_a_call_is_denied_by_keyboard_with_a_reason_that_the_agent_is_told(gatew
     expect(boss.page.get_by_text("Denied: sample__delete_note")).to_be_visible()
 
 
+def test_an_approval_that_comes_before_the_queue_does_not_vanish_with_it(gateway: House, boss: Reviewer) -> None:
+    answered = gateway.rest("GET", "/approvals?limit=1")["items"][0]
+
+    def only_when_it_is_shown(route: Route) -> None:
+        boss.page.get_by_role("article").wait_for()
+        route.continue_()
+
+    boss.page.route("**/api/v1/approvals?status=pending*", only_when_it_is_shown)
+    with boss.page.expect_response("**/api/v1/approvals?status=pending*"):
+        boss.page.goto(f"{gateway.address}/approvals/{answered['id']}")
+    boss.page.evaluate("() => new Promise(requestAnimationFrame)")
+
+    expect(boss.page.get_by_role("article")).to_contain_text(answered["tool_name"])
+
+
 def test_of_two_reviewers_the_slower_is_told_who_was_faster(gateway: House, comes: Callable[..., Reviewer]) -> None:
     other = gateway.token("alice", "approver", kind="human")
     fast, slow = comes().sign_in(other), comes().sign_in()

@@ -32,9 +32,10 @@ export function learn(approval) {
     if (each.status !== "pending") next.delete(id); // memory has an end
   }
   known.value = next;
+  meanwhile?.set(approval.id, approval);
 }
 
-/** What the stream told while the queue was being fetched: it is not older than what was fetched. */
+/** What became known while the queue was being fetched: it is not older than what was fetched. */
 let meanwhile = null;
 
 /** Every page of what waits; false when some of it moved from page to page, because others were answered. */
@@ -69,7 +70,6 @@ export function begin() {
     if (!approval.id) return;
     const isNew = name === "approval.created" && !known.value.has(approval.id);
     learn({ ...found(approval.id), ...approval });
-    meanwhile?.set(approval.id, found(approval.id));
     if (isNew) arrivals.forEach((listener) => listener(approval));
   });
 }
