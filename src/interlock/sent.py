@@ -4,7 +4,9 @@ The pipeline says when something is sent and recorded; what exactly is sent, and
 end, stands here. Nothing here waits, writes or decides.
 """
 
-from collections.abc import Callable
+import contextlib
+import itertools
+from collections.abc import Callable, Sequence
 
 import msgspec
 
@@ -14,9 +16,11 @@ from interlock.core.lifecycle import CallEvent
 from interlock.core.mirrors import mirrored
 from interlock.core.model import CALL_METHOD, Call, Deny, Micros
 from interlock.core.offers import GET_PROMPT, READ, SUBSCRIBE
+from interlock.core.poison.signs import SENTENCES, Sign
 from interlock.core.toolbook import ListedTool
+from interlock.core.words import word_set
 from interlock.errors import Code, Reason
-from interlock.forward.link import Answer, BadMessage, LinkDown, LinkTimeout, Listener, Stopped, TooLong
+from interlock.forward.link import Answer, BadMessage, LinkDown, LinkTimeout, Listener, RpcError, Stopped, TooLong
 from interlock.forward.questions import Asker
 from interlock.forward.upstream import Ask, tool_call
 from interlock.kept import MAX_CONTENT, Origin, Outcome
@@ -91,13 +95,68 @@ _TOOL_RESULT = msgspec.json.Decoder(_ToolResult)
 def outcome_of(answer: Answer) -> Outcome:
     """How a call ended that got its answer."""
     if answer.error is not None:
-        return Outcome(CallEvent.FAIL, len(answer.error.message), error=answer.error.message)
+        said, more = answer.error.message, answer.error.data
+        return Outcome(CallEvent.FAIL, len(said) + len(more), error=said, content=_kept(more))
     try:
         failed = _TOOL_RESULT.decode(answer.result).isError
     except msgspec.MsgspecError:
         failed = True
-    text = answer.result[:MAX_CONTENT].decode("utf-8", "replace")
-    return Outcome(CallEvent.FAIL if failed else CallEvent.SUCCEED, len(answer.result), content=text)
+    return Outcome(CallEvent.FAIL if failed else CallEvent.SUCCEED, len(answer.result), content=_kept(answer.result))
+
+
+def _kept(text: bytes) -> str:
+    return text[:MAX_CONTENT].decode("utf-8", "replace")
+
+
+FINDINGS = "interlock/findings"
+"""Our key in the `_meta` of a result that speaks to the model, and in the `data` of an error that does."""
+_MEMBERS = msgspec.json.Decoder(dict[str, msgspec.Raw])
+_PLACES = word_set("content structuredContent contents messages resource text description title name uri message data")
+"""The names that a place in an answer has from the protocol."""
+
+
+def labelled(answer: Answer, signs: Sequence[Sign]) -> Answer:
+    """An answer with what was seen in it said in its `_meta`, in our words; every other member as it came. An error has
+    no `_meta`, so there it is said in its `data`. Raises MsgspecError or RecursionError for what cannot be taken apart.
+    """
+    if answer.error is not None:
+        return Answer(error=_labelled_error(answer.error, signs))
+    members = _MEMBERS.decode(answer.result)
+    try:
+        meta = _MEMBERS.decode(members.get("_meta", b"{}"))
+    except msgspec.ValidationError:  # it says nothing that the protocol knows
+        meta = {}
+    return Answer(msgspec.json.encode({**members, "_meta": {**meta, FINDINGS: _told(signs)}}))
+
+
+def _labelled_error(error: RpcError, signs: Sequence[Sign]) -> RpcError:
+    try:
+        members = _MEMBERS.decode(error.data or b"{}")
+    except msgspec.ValidationError:  # a text or a list: it is kept beside what we say
+        members = {"data": msgspec.Raw(error.data)}
+    return RpcError(error.code, error.message, msgspec.json.encode({**members, FINDINGS: _told(signs)}))
+
+
+def _told(signs: Sequence[Sign]) -> list[dict[str, str]]:
+    return [{"code": each.code, "where": _place(each.where), "message": SENTENCES[each.code]} for each in signs]
+
+
+def _place(where: str) -> str:
+    """A place as far as the protocol names it: the names after that are the server's words, and may be the order."""
+    steps = itertools.takewhile(lambda step: step in _PLACES or step.isdecimal(), where.split("/")[1:])
+    return "".join(f"/{step}" for step in steps)
+
+
+def read(answer: Answer, signs: Sequence[Sign], activity: str, call: Call, *, withhold: bool) -> tuple[Outcome, Reply]:
+    """What goes on record and back: the answer as it came, unless it speaks to the model."""
+    outcome = outcome_of(answer)
+    if not signs:
+        return outcome, Reply(activity, answer=answer)
+    outcome = msgspec.structs.replace(outcome, signs=tuple(signs))
+    if not withhold:
+        with contextlib.suppress(msgspec.MsgspecError, RecursionError):  # what cannot be labelled is withheld
+            return outcome, Reply(activity, answer=labelled(answer, signs))
+    return outcome, Reply(activity, refusal=errors.WITHHELD(tool=call.shown, sign=SENTENCES[signs[0].code]))
 
 
 def told_of(refusal: Deny, facts: Facts) -> Reason:

@@ -1,7 +1,10 @@
 """Secrets are hidden at any depth, and nothing else is."""
 
+import base64
 import json
+import re
 from typing import Any
+from urllib.parse import quote, quote_plus
 
 import msgspec
 import pytest
@@ -9,60 +12,27 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from interlock.core.model import Json
-from interlock.core.redact import MAX_DEPTH, KnownSecrets, has_nothing_to_hide, redact, redact_text
-from interlock.core.secret_signs import SECRET_SHAPES
+from interlock.core.redact import MAX_DEPTH, KnownSecrets, has_nothing_to_hide, redact, redact_text, redact_texts
+from interlock.core.secret_shapes import SECRET_SHAPES
 from tests.core.strategies import json_values
+from tests.issued import NAMED as OTHERWISE
+from tests.issued import SHAPED, Issued, one_of_each
 
-LONG = "A1b2C3d4E5f6G7h8I9j0" * 4
-HEX = "0123456789abcdef" * 4
-SECRETS = {
-    "private-key": f"-----BEGIN RSA PRIVATE KEY-----\n{LONG}\n-----END RSA PRIVATE KEY-----",
-    "interlock-token": f"il_ab12_{LONG}",
-    "jwt": f"eyJ{LONG}.{LONG}.{LONG}",
-    "bearer": f"Bearer {LONG}",
-    "url-password": "postgresql://user:hunter22@",
-    "github": f"ghp_{LONG}",
-    "gitlab": f"glpat-{LONG}",
-    "openai": f"sk-proj-{LONG}",
-    "anthropic": f"sk-ant-{LONG}",
-    "stripe": f"sk_live_{LONG}",
-    "stripe-webhook": f"whsec_{LONG}",
-    "slack": f"xoxb-{LONG}",
-    "slack-webhook": "https://hooks.slack.com/services/T0/B0/XXXX",
-    "aws-key-id": "AKIAABCDEFGHIJKLMNOP",
-    "google-api": f"AIza{LONG[:35]}",
-    "google-oauth": f"ya29.{LONG}",
-    "azure": f"AccountKey={LONG}",
-    "npm": f"npm_{LONG}",
-    "pypi": f"pypi-{LONG}",
-    "digitalocean": f"dop_v1_{HEX}",
-    "huggingface": f"hf_{LONG}",
-    "sendgrid": f"SG.{LONG}.{LONG}",
-    "telegram": f"123456789:AA{LONG}",
-    "shopify": f"shpat_{HEX[:32]}",
-    "vault": f"hvs.{LONG}",
-    "notion": f"ntn_{LONG}",
-    "linear": f"lin_api_{LONG}",
-    "age-key": f"AGE-SECRET-KEY-1{LONG.upper()}",
-    "header": "Authorization: Basic dTpw",
-}
-NAMED = {
-    "flag": "--password correct-horse",
-    "assignment": "password=correct-horse",
-    "quoted": '"session_token": "correct-horse"',
-}
+MADE = {each.kind: each for each in one_of_each(20261116)}
+SECRETS = {kind: MADE[kind].text for kind in SHAPED}
+NAMED = {kind: MADE[kind].text for kind in OTHERWISE}
 
 
 def test_every_shape_has_an_example_here() -> None:
     assert set(SECRETS) == {name for name, _ in SECRET_SHAPES}
 
 
-@pytest.mark.parametrize("secret", [*SECRETS.values(), *NAMED.values()], ids=[*SECRETS, *NAMED])
+@pytest.mark.parametrize("secret", MADE.values(), ids=MADE)
 @pytest.mark.parametrize("around", ["{}", "before {} after", '"{}"', "x\n{}\ny", "é {} ü", r"escaped \n{}"])
-def test_a_credential_is_hidden_wherever_it_stands_in_a_text(secret: str, around: str) -> None:
-    redacted = redact_text(around.format(secret))
+def test_a_credential_is_hidden_wherever_it_stands_in_a_text(secret: Issued, around: str) -> None:
+    redacted = redact_text(around.format(secret.text))
 
-    assert secret not in redacted
+    assert secret.body not in redacted
     assert "[redacted " in redacted
     assert redacted.startswith(around.partition("{")[0])
 
@@ -112,10 +82,32 @@ def test_a_credential_used_as_a_key_is_hidden_too() -> None:
     assert SECRETS["slack"] not in json.dumps(redact({SECRETS["slack"]: 1}))
 
 
+@pytest.mark.parametrize("name", ["aws-key-id", "github", "gitlab", "openai", "stripe", "slack", "interlock-token"])
+def test_a_credential_that_a_name_is_joined_to_is_hidden(name: str) -> None:
+    assert redact_text(f"h__nope_{SECRETS[name]}") == f"h__nope_[redacted {name}]"
+
+
+@pytest.mark.parametrize("name", ["github", "gitlab"])
+def test_a_credential_with_a_mark_that_is_no_word_is_hidden_after_a_letter_too(name: str) -> None:
+    assert redact_text(f"v1{SECRETS[name]}") == f"v1[redacted {name}]"
+
+
+@pytest.mark.parametrize("unseen", ["\u200b", "\u00ad", "\ufeff", "\u2060"])
+def test_a_character_that_is_not_drawn_keeps_no_secret_from_being_seen(unseen: str) -> None:
+    secret, known = SECRETS["github"], "correct horse"
+    text = f"{secret[:10]}{unseen}{secret[10:]} and {known[:5]}{unseen}{known[5:]}"
+
+    assert redact_text(text, KnownSecrets([known])) == "[redacted github] and [redacted configured secret]"
+    assert not has_nothing_to_hide(json.dumps(text, ensure_ascii=False).encode())
+    assert redact_text(f"x{unseen}{secret}") == f"x{unseen}[redacted github]"
+    assert redact_text(f"fine{unseen} text") == f"fine{unseen} text"
+
+
 def test_overlapping_credentials_leave_nothing_behind() -> None:
     text = f"Authorization: Bearer {SECRETS['jwt']} and password={SECRETS['github']}"
 
-    assert LONG[:12] not in redact_text(text)
+    assert MADE["jwt"].body not in redact_text(text)
+    assert MADE["github"].body not in redact_text(text)
 
 
 @pytest.mark.parametrize(
@@ -234,6 +226,59 @@ def test_a_known_value_is_hidden_as_it_is_and_as_json_writes_it(text: str) -> No
     assert "[redacted configured secret]" in shown
 
 
+@pytest.mark.parametrize("value", ["p&ss/w\u00f6rd+ 7?", "plainvalue", "x~y!z(1)"])
+def test_a_known_value_is_hidden_in_the_usual_encodings(value: str) -> None:
+    raw, known = value.encode(), KnownSecrets([value])
+    addresses = [quote(value), quote(value, safe=""), quote_plus(value), quote(value, safe="").lower()]
+    for written in (raw.hex(), raw.hex().upper(), *addresses):
+        assert written not in redact_text(f"see {written} there", known)
+    for before in (b"", b"u", b"u:", b"user:", b"user::"):
+        for encode in (base64.b64encode, base64.urlsafe_b64encode):
+            shown = redact_text(encode(before + raw + b":and more").decode(), known)
+            assert "[redacted configured secret]" in shown
+    assert not has_nothing_to_hide(json.dumps({"a": base64.b64encode(b"u:" + raw).decode()}).encode(), known)
+
+
+ODD = "k/y+ \u00f6\U0001f511=/77"
+SOME_ESCAPED = [
+    ODD.replace("/", "\\/"),
+    json.dumps(ODD).replace("/", "\\/"),
+    json.dumps(json.dumps(ODD).replace("/", "\\/")).replace("/", "\\/"),
+    "".join(f"\\u{ord(char):04x}" if char.isascii() else char for char in ODD),
+    ODD.replace("k", "\\u006B"),
+    json.dumps(ODD.replace("k", "\\u006B")),
+    ODD.replace("+", "%2B"),
+    quote(ODD, safe="=/"),
+    quote(ODD, safe="+").replace("%20", "+"),
+    quote(quote(ODD, safe="=")),
+    "".join(f"%{byte:02x}" for byte in ODD.encode()),
+    "\\ud83d\\ude00%zz" + ODD.replace("=", "%3d"),
+]
+
+
+@pytest.mark.parametrize("written", SOME_ESCAPED)
+@pytest.mark.parametrize("around", ["{}", "\u00e9%20 {} \\/ %C3%A9 {}.", "%0A{}%0A"])
+def test_a_known_value_is_hidden_whichever_of_its_letters_are_escaped(written: str, around: str) -> None:
+    known = KnownSecrets([ODD])
+    text = around.replace("{}", written)
+
+    shown = redact_text(text, known)
+
+    assert "77" not in shown
+    assert shown.startswith(around.partition("{")[0])
+    assert shown.endswith(around.rpartition("}")[2])
+    assert redact_text(shown, known) == shown
+    assert not has_nothing_to_hide(msgspec.json.encode({"a": text}), known)
+    assert not has_nothing_to_hide(json.dumps({"a": text}).replace("/", "\\/").encode(), known)
+
+
+@pytest.mark.parametrize("text", ["100%25 \\u00e9t\\u00e9 \\ud800", "k%2Fy%2B and \\/ no more", "plain \ud800 \\u0041"])
+def test_escapes_of_anything_else_stay_as_they_are(text: str) -> None:
+    known = KnownSecrets([ODD, "k/y+ and something else"])
+
+    assert redact_text(text, known) == text
+
+
 def test_a_known_value_is_hidden_in_every_key_and_text_of_a_value() -> None:
     assert redact({"swordfish": ["a swordfish", 1], "b": "short"}, KNOWN) == {
         "[redacted configured secret]": ["a [redacted configured secret]", 1],
@@ -243,6 +288,78 @@ def test_a_known_value_is_hidden_in_every_key_and_text_of_a_value() -> None:
 
 def test_of_a_known_value_that_begins_with_another_one_nothing_is_left() -> None:
     assert redact_text("swordfish-2", KNOWN) == "[redacted configured secret]"
+
+
+# Marks ----------------------------------------------------------------------------------------------------------
+KEYED, ELSEWHERE = KnownSecrets(["of-the-operator-7"], b"k" * 32), KnownSecrets((), b"other" * 4)
+BODY = MADE["github"].text
+MARK = re.compile(r"\[redacted ([0-9a-f]{8}) ")
+
+
+def mark_of(text: str, known: KnownSecrets = KEYED) -> str:
+    (mark,) = MARK.findall(redact_text(text, known))
+    return mark
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"see {BODY} there",
+        f"Authorization: Bearer {BODY}",
+        f"bearer {BODY}",
+        f"password={BODY}&x=1",
+        f'token: "{BODY}"',
+        f"--token {BODY}",
+        f"https://x:{BODY}@host/",
+        f"<token>{BODY}</token>",
+        json.dumps({"password": BODY}),
+        json.dumps({"deep": [json.dumps({"note": BODY})]}),
+    ],
+)
+def test_one_secret_has_one_mark_however_it_is_written(text: str) -> None:
+    assert mark_of(text) == mark_of(BODY)
+
+
+def test_two_secrets_have_two_marks_and_two_keys_give_two_marks_to_one() -> None:
+    assert mark_of(BODY) != mark_of(BODY[:-1])
+    assert mark_of(BODY) != mark_of(BODY, ELSEWHERE)
+
+
+def test_without_a_key_there_is_no_mark() -> None:
+    assert redact_text(BODY) == "[redacted github]"
+
+
+def test_a_configured_secret_has_a_mark_too() -> None:
+    assert MARK.sub("[redacted ", redact_text('say "of-the-operator-7"', KEYED)) == 'say "[redacted configured secret]"'
+    assert mark_of("of-the-operator-7") == mark_of('{"a": "of-the-operator-7"}')
+
+
+@pytest.mark.parametrize("secret", ["hunter2", "1234", "correct-horse", "a" * 40, "abcabcabcabcabcabc"])
+def test_what_could_be_guessed_has_no_mark(secret: str) -> None:
+    shown = redact({"password": secret, "text": f"password={secret}"}, KEYED)
+
+    assert secret not in str(shown)
+    assert not MARK.findall(str(shown))
+
+
+@given(st.lists(st.sampled_from([*MADE.values()]).map(lambda each: each.text), max_size=6).map(" ".join))
+def test_with_marks_redacting_twice_is_the_same_as_once(text: str) -> None:
+    value: Json = {"password": text, "note": text, "inside": json.dumps({"token": [text]})}
+
+    once = redact(value, KEYED)
+
+    assert redact(once, KEYED) == once
+    assert redact(once, ELSEWHERE) == once
+
+
+def test_where_names_only_describe_they_hide_nothing_and_texts_are_looked_at() -> None:
+    schema: Json = {"password": {"type": "string", "examples": [BODY, 7, None]}, BODY: True}
+
+    shown = redact_texts(schema, KEYED)
+
+    assert isinstance(shown, dict)
+    assert shown["password"] == {"type": "string", "examples": [redact_text(BODY, KEYED), 7, None]}
+    assert BODY not in str(shown)
 
 
 # Twice is once --------------------------------------------------------------------------------------------------

@@ -8,14 +8,22 @@ Only the copy that goes to disk or screen is redacted; what is digested and what
 Redacting twice is the same as once. What lies deeper than MAX_DEPTH is hidden whole, so that depth is no way round it.
 """
 
+import base64
+import hashlib
 import json
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+from urllib.parse import quote, quote_plus
 
+import re2
+
+from interlock.core.escapes import may_have_escapes, origins, spellings, unescaped
 from interlock.core.model import Json
+from interlock.core.secret_shapes import SECRET_SHAPES
 from interlock.core.secret_signs import (
     MARKER,
-    SECRET_SHAPES,
+    UNSEEN,
     is_secret_key,
     is_secret_label,
     may_hold_secrets,
@@ -24,6 +32,7 @@ from interlock.core.secret_signs import (
 
 __all__ = [
     "MAX_DEPTH",
+    "NOTHING_KNOWN",
     "SECRET_SHAPES",
     "KnownSecrets",
     "has_nothing_to_hide",
@@ -31,12 +40,27 @@ __all__ = [
     "is_secret_label",
     "redact",
     "redact_text",
+    "redact_texts",
 ]
 
 MAX_DEPTH = 200
 
+LEAST_MARKED, LEAST_DIFFERENT = 16, 8
+"""How long a secret is, and how many different bytes are in it, before it gets a mark. Whoever can both call a tool and
+read the record could try what others are likely to be, one call each."""
+
+MARK_BYTES = 4
+
 LEAST_KNOWN = 6
 """A known value shorter than this is a word that stands anywhere."""
+
+_BEGINNING = 12
+"""So many bytes of a known value are looked for first."""
+_LOOK = re2.Options()
+_LOOK.never_capture, _LOOK.log_errors, _LOOK.max_mem = True, False, 64 * 1024 * 1024
+
+_PERCENT = re.compile("%[0-9A-F]{2}")
+_URL_SAFE = str.maketrans("+/", "-_")
 
 _LEAST_SIGN = 7
 """No text shorter than this has a sign in it: the shortest is `-pwd=x`."""
@@ -45,39 +69,115 @@ _PAIR_NAMES = ("name", "key", "header")
 _PAIR_VALUES = frozenset(("value", "values"))
 """`{"name": "Authorization", "value": "…"}` is a key and its value too."""
 
+HIDDEN = "[redacted"
+"""How everything begins that stands in the place of a secret."""
 _TOO_DEEP = "[redacted: nested too deeply to be looked at]"
 
 
 class KnownSecrets:
-    """Values that are hidden wherever they stand, as they are and as JSON writes them."""
+    """Values that are hidden wherever they stand: as they are, encoded in the usual ways, and as JSON writes that,
+    whichever of their letters are escaped."""
 
-    def __init__(self, values: Collection[str] = ()) -> None:
-        forms = {form for value in values if len(value) >= LEAST_KNOWN for form in _forms(value)}
+    def __init__(self, values: Collection[str] = (), key: bytes = b"") -> None:
+        """With a key, what is hidden gets a mark that is the same wherever the same secret was."""
+        self._key = key
+        self._values = {form: value for value in values if len(value) >= LEAST_KNOWN for form in _forms(value)}
         # The longest first, so that of two values of which one begins the other nothing is left.
-        self._forms = tuple(sorted(forms, key=len, reverse=True))
-        # A text that holds one stands in JSON itself, so what is looked for there is escaped once more.
-        self._raw = tuple(_in_json(form).encode("utf-8", "replace") for form in self._forms)
+        self._forms = tuple(sorted(self._values, key=len, reverse=True))
         self._pattern = re.compile("|".join(map(re.escape, self._forms)))
+        self._raw_pattern = re.compile(b"|".join(re.escape(_raw(form)) for form in self._forms))
+        self._begins = _one_look(self._forms)
+        # A text that holds one stands in JSON itself, so what is looked for there is escaped once more.
+        self._begins_in_json = _one_look(map(_in_json, self._forms))
+        self._begins_escaped = _look_for(spellings(each) for each in _beginnings(self._values.values()))
 
     def are_in(self, json: bytes) -> bool:
-        """Whether one of them stands in a JSON text."""
-        return any(form in json for form in self._raw)
+        """Whether one of them may stand in a JSON text."""
+        if not self._forms:
+            return False
+        return self._begins_in_json.search(json) is not None or self._begin_escaped(json)
+
+    def _begin_escaped(self, raw: bytes) -> bool:
+        return may_have_escapes(raw) and self._begins_escaped.search(raw) is not None
 
     def hide(self, text: str) -> str:
         """The text without them."""
-        for form in self._forms:
-            if form in text:
-                return self._pattern.sub("[redacted configured secret]", text)
-        return text
+        if not self._forms:
+            return text
+        raw = _raw(text)
+        if self._begins.search(raw) is not None:
+            text = self._pattern.sub(lambda found: self._instead(found[0]), text)
+            raw = _raw(text)
+        return self._hide_escaped(text, raw) if self._begin_escaped(raw) else text
+
+    def _hide_escaped(self, text: str, raw: bytes) -> str:
+        """The text without those of which some letters are escaped."""
+        places, shown, at = origins(raw), bytearray(), 0
+        for found in self._raw_pattern.finditer(unescaped(raw)):
+            shown += raw[at : places[found.start()]] + self._instead(found[0].decode()).encode()
+            at = places[found.end()]
+        return (shown + raw[at:]).decode() if at else text
+
+    def _instead(self, form: str) -> str:
+        return self.marker("configured secret", _raw(self._values[form]))
+
+    def marker(self, kind: str, secret: bytes) -> str:
+        """What stands in place of a secret."""
+        if not self._key or len(secret) < LEAST_MARKED or len(set(secret)) < LEAST_DIFFERENT:
+            return f"[redacted {kind}]"
+        mark = hashlib.blake2b(secret, digest_size=MARK_BYTES, key=self._key).hexdigest()
+        # In front of the kind, because `bearer 4f3a9c1e` would be a secret itself.
+        return f"[redacted {mark} {kind}]"
+
+
+def _raw(text: str) -> bytes:
+    """The bytes of a text. Half a letter must not make us fail."""
+    return text.encode("utf-8", "replace")
+
+
+def _one_look(forms: Iterable[str]) -> Any:
+    """A pattern that finds where any of many texts may begin. All are looked for at once, because each value has a
+    dozen forms, and no more than the beginning, because a value may be a file."""
+    return _look_for(map(re2.escape, _beginnings(forms)))
+
+
+def _beginnings(texts: Iterable[str]) -> set[str]:
+    return {_raw(each[:_BEGINNING]).decode() for each in texts}
+
+
+def _look_for(patterns: Iterable[str]) -> Any:
+    return re2.compile("|".join(patterns), _LOOK)
 
 
 def _forms(value: str) -> set[str]:
-    """The value, and as it stands in JSON and in JSON text inside JSON."""
-    forms, added = {value}, {value}
+    """The value and what it is encoded as, and how that stands in JSON and in JSON text inside JSON."""
+    raw = _raw(value)
+    forms = {value, raw.hex(), raw.hex().upper(), *_in_addresses(value), *_in_base64(raw)}
+    added = forms
     for _ in range(2):
         added = {_in_json(form, ascii_only=ascii_only) for form in added for ascii_only in (False, True)}
         forms |= added
     return forms
+
+
+def _in_addresses(value: str) -> Iterator[str]:
+    yield value.replace(" ", "+")
+    for written in (
+        quote(value, errors="replace"),
+        quote(value, safe="", errors="replace"),
+        quote_plus(value, errors="replace"),
+    ):
+        yield written
+        yield _PERCENT.sub(lambda escape: escape[0].lower(), written)
+
+
+def _in_base64(raw: bytes) -> Iterator[str]:
+    """The letters that stand for a value wherever it begins: one letter holds parts of two bytes, so there are three
+    ways, and the first and the last letter depend on what stands around it."""
+    for before in range(3):
+        whole = base64.b64encode(bytes(before) + raw)
+        known = whole[-(-before * 8 // 6) : (before + len(raw)) * 8 // 6].decode()
+        yield from (known, known.translate(_URL_SAFE))
 
 
 def _in_json(text: str, *, ascii_only: bool = False) -> str:
@@ -105,6 +205,16 @@ def redact(value: Json, known: KnownSecrets = NOTHING_KNOWN) -> Json:
     return _redacted(value, MAX_DEPTH, known)
 
 
+def redact_texts(value: Json, known: KnownSecrets = NOTHING_KNOWN) -> Json:
+    """A copy in which each text is looked at by itself, and no name hides what is kept under it: in the schema of a
+    tool, what is called `password` is described and not given. Depth is bounded where such a value is decoded."""
+    if isinstance(value, str):
+        return redact_text(value, known)
+    if isinstance(value, Mapping):
+        return {redact_text(name, known): redact_texts(each, known) for name, each in value.items()}
+    return [redact_texts(each, known) for each in value] if isinstance(value, Sequence) else value
+
+
 def _redacted(value: Json, depth: int, known: KnownSecrets) -> Json:
     if isinstance(value, str):
         return _text(value, depth, known)
@@ -122,7 +232,7 @@ def _object(members: Mapping[str, Json], depth: int, known: KnownSecrets) -> Jso
     shown: dict[str, Json] = {}
     for key, value in members.items():
         hidden = _hides(key, value) or (secret_pair and key in _PAIR_VALUES)
-        shown[_text(key, 0, known)] = _hidden(value) if hidden else _redacted(value, depth, known)
+        shown[_text(key, 0, known)] = _hidden(value, known) if hidden else _redacted(value, depth, known)
     return shown
 
 
@@ -131,7 +241,7 @@ def _list(items: Sequence[Json], depth: int, known: KnownSecrets) -> Json:
     promised = False
     for each in items:
         text = isinstance(each, str)
-        shown.append(_hidden(each) if promised and text else _redacted(each, depth, known))
+        shown.append(_hidden(each, known) if promised and text else _redacted(each, depth, known))
         # `["--password", "x"]`: a flag whose value is the next word.
         promised = text and each.startswith("-") and "=" not in each and is_secret_label(each)
     return shown
@@ -144,6 +254,15 @@ def _hides(key: str, value: Json) -> bool:
 
 
 def _text(text: str, depth: int, known: KnownSecrets) -> str:
+    """What may be shown of a text. A character that is not drawn does not keep a secret from being one: if there is one
+    without such characters, the text is shown without them."""
+    shown = _as_written(text, depth, known)
+    bare = shown if shown.isascii() else UNSEEN.sub("", shown)
+    again = shown if bare == shown else _as_written(bare, depth, known)
+    return shown if again == bare else again
+
+
+def _as_written(text: str, depth: int, known: KnownSecrets) -> str:
     text = known.hide(text)
     if len(text) < _LEAST_SIGN:
         return text
@@ -155,7 +274,7 @@ def _text(text: str, depth: int, known: KnownSecrets) -> str:
         decoded = _json_text(text, depth, known)
         if decoded is not None:
             return decoded
-    return _without_signs(text, raw)
+    return _without_signs(text, raw, known)
 
 
 def _json_text(text: str, depth: int, known: KnownSecrets) -> str | None:
@@ -193,7 +312,7 @@ _STRICT = json.JSONDecoder(object_pairs_hook=_members)
 _ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 
 
-def _without_signs(text: str, raw: bytes) -> str:
+def _without_signs(text: str, raw: bytes, known: KnownSecrets) -> str:
     signs = signs_in(raw)
     if not signs:
         return text
@@ -201,17 +320,20 @@ def _without_signs(text: str, raw: bytes) -> str:
     at = 0
     for sign in signs:
         if sign.start >= at:
-            out += [raw[at : sign.start], sign.shown]
+            marker = known.marker(sign.kind, raw[sign.secret]).encode()
+            out += [raw[at : sign.start], sign.quote, marker, sign.quote]
         at = max(at, sign.end)
     return b"".join([*out, raw[at:]]).decode("utf-8", "replace")
 
 
-def _hidden(value: Json) -> Json:
+def _hidden(value: Json, known: KnownSecrets) -> Json:
     match value:
         case None | "" | True | False:
             return value
         case str():
-            return value if MARKER.fullmatch(value) else f"[redacted text of {len(value)} characters]"
+            if MARKER.fullmatch(value):
+                return value
+            return known.marker(f"text of {len(value)} characters", value.encode("utf-8", "replace"))
         case int() | float():
             return "[redacted number]"
         case Mapping():

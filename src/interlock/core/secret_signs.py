@@ -10,13 +10,15 @@ so a secret without a name or a shape of its own goes unseen.
 
 import itertools
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import IntEnum
-from functools import lru_cache
+from functools import cache, lru_cache
+from typing import Any
 
 import re2
 
+from interlock.core.secret_shapes import SECRET_SHAPES
 from interlock.core.words import word_set, words_of
 
 SECRET_KEYS = word_set(
@@ -40,39 +42,6 @@ looked into, and a number is left: `auth` has settings, and `pass` counts tests.
 HARMLESS_KEYS = word_set("max_tokens maxtokens token_count tokencount tokens_used page_token next_page_token")
 """Keys that sound secret and are not: hiding them would only hide what a reviewer needs."""
 
-SECRET_SHAPES: tuple[tuple[str, str], ...] = (
-    ("private-key", r"-----BEGIN [A-Z ]*PRIVATE KEY-----(?s:.*?)(?:-----END [A-Z ]*PRIVATE KEY-----|\z)"),
-    ("interlock-token", r"\bil_[A-Za-z0-9]+_[A-Za-z0-9_-]{16,}"),
-    ("jwt", r"\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*"),
-    ("bearer", r"(?i)\b(?:bearer|basic)\s+[A-Za-z0-9._~+/=-]{12,}"),
-    ("url-password", r"\b[a-zA-Z][a-zA-Z0-9+.-]*:\\?/\\?/[^\s/:@\"<>\\]*:[^\s/@\"<>\\]+@"),
-    ("github", r"\b(?:gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,})"),
-    ("gitlab", r"\bglpat-[A-Za-z0-9_-]{20,}"),
-    ("openai", r"\bsk-(?:proj-|svcacct-|admin-)?[A-Za-z0-9_-]{20,}"),
-    ("anthropic", r"\bsk-ant-[A-Za-z0-9_-]{20,}"),
-    ("stripe", r"\b(?:sk|rk|pk)_(?:live|test)_[A-Za-z0-9]{16,}"),
-    ("stripe-webhook", r"\bwhsec_[A-Za-z0-9+/=]{16,}"),
-    ("slack", r"\bxox[abeoprs]-[A-Za-z0-9-]{10,}"),
-    ("slack-webhook", r"\bhttps:\\?/\\?/hooks\.slack\.com\\?/(?:services|workflows)(?:\\?/[A-Za-z0-9_-]+)+"),
-    ("aws-key-id", r"\b(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}\b"),
-    ("google-api", r"\bAIza[A-Za-z0-9_-]{35}"),
-    ("google-oauth", r"\bya29\.[A-Za-z0-9_-]{20,}"),
-    ("azure", r"(?i)\b(?:AccountKey|SharedAccessKey|sig)=[A-Za-z0-9+/%=]{20,}"),
-    ("npm", r"\bnpm_[A-Za-z0-9]{30,}"),
-    ("pypi", r"\bpypi-[A-Za-z0-9_-]{40,}"),
-    ("digitalocean", r"\bdo[opr]_v1_[a-f0-9]{40,}"),
-    ("huggingface", r"\bhf_[A-Za-z0-9]{30,}"),
-    ("sendgrid", r"\bSG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}"),
-    ("telegram", r"\b[0-9]{8,10}:AA[A-Za-z0-9_-]{32,}"),
-    ("shopify", r"\bshp(?:at|ca|pa|ss)_[a-fA-F0-9]{32}"),
-    ("vault", r"\bhv[sbr]\.[A-Za-z0-9_-]{20,}"),
-    ("notion", r"\b(?:ntn_[A-Za-z0-9]{30,}|secret_[A-Za-z0-9]{40,})"),
-    ("linear", r"\blin_(?:api|oauth)_[A-Za-z0-9]{30,}"),
-    ("age-key", r"\bAGE-SECRET-KEY-1[A-Z0-9]{50,}"),
-    ("header", r"(?i)\b(?:(?:proxy-)?authorization|(?:set-)?cookie)\s*:\s*[^\s\"'\\\[][^\r\n\"'\\]*"),
-)
-"""Shapes of credentials, each anchored on what the issuer always writes. Order is only for naming."""
-
 _WORDS = "pass|pwd|secret|token|key|auth|cookie|credential|bearer|otp|pin|cvv|cvc|ssn|jwt|sess|connection"
 """In every name that promises a secret there is one of these."""
 
@@ -84,32 +53,61 @@ _FLAG = rf"(?i)(--?{_NAME})(?:({_QUOTE})\s*,\s*|(=)|\s+)"
 _MEMBER = rf"(?i)({_QUOTE})?(?:{_ESCAPE})?({_NAME})({_QUOTE})?\s*(=>|[:=])\s*"
 """A name and what stands between it and its value. Whether the name is that of a secret is asked afterwards."""
 
-_BOUND = rf"(?:\b|{_ESCAPE})"
-_BOUND_SHAPES = tuple((name, shape.replace(r"\b", _BOUND, 1)) for name, shape in SECRET_SHAPES)
+# Names are joined to a credential by `_`: `backup_AKIA…`.
+_BEGINS = rf"(?:\b|_|{_ESCAPE})"
+_COUNT = re.compile(r"\{(\d+)(?:,\d*)?\}")
+_ENOUGH = 8
+"""So many characters of a shape are counted when all shapes are looked for at once. Each one that is counted makes the
+automaton larger, and one that does not fit into its memory is a hundred times slower."""
+
+
+def _loosely(shape: str) -> str:
+    """A shape that fits wherever this one does, and perhaps elsewhere."""
+    begins, _, _ = shape.partition("(?s:")  # what may go on without an end
+    return _COUNT.sub(lambda count: count[0] if int(count[1]) <= _ENOUGH else f"{{{_ENOUGH},}}", begins)
+
+
+_BOUND = tuple(_loosely(shape).removeprefix(r"\b") for _, shape in SECRET_SHAPES if shape.startswith(r"\b"))
+_UNBOUND = tuple(_loosely(shape) for _, shape in SECRET_SHAPES if not shape.startswith(r"\b"))
 
 _OPTIONS = re2.Options()
 _OPTIONS.never_capture = True
-_SHAPES = tuple((name, re2.compile(shape, _OPTIONS)) for name, shape in _BOUND_SHAPES)
-_ANY_SHAPE = "|".join(f"(?:{shape})" for _, shape in _BOUND_SHAPES)
+# What most of them begin with is looked for once, which makes the search a third shorter.
+_ANY_SHAPE = f"{_BEGINS}(?:{'|'.join(_BOUND)})|{'|'.join(_UNBOUND)}"
 _SHAPED = re2.compile(_ANY_SHAPE, _OPTIONS)
 _SIGN = re2.compile(f"{_ANY_SHAPE}|(?:{_FLAG})|(?:{_MEMBER})", _OPTIONS)
 """One pass for the common case, in which there is nothing to hide."""
 # A name that is nothing but a secret word, however it is taken apart: `S.S.N.`. The n of a line break is no letter.
 _GAP = r"(?:(?-i:[^A-Za-z0-9])|\\[nrt])*"
 _SPREAD = f'"{_GAP}(?:{"|".join(_GAP.join(word) for word in sorted(SECRET_KEYS))}){_GAP}"'
-_HINT = re2.compile(rf"{_ANY_SHAPE}|(?i:{_WORDS}|basic|{_SPREAD})|\\[ubf/]|\[redacted", _OPTIONS)
-"""The same for JSON that is not decoded. An escape can hide a shape, unless a word of it is a hint by itself; and what
-was hidden before can stand in the middle of a name."""
+_UNSEEN = "[\u00ad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff]"
+UNSEEN = re.compile(_UNSEEN)
+"""Characters that are not drawn, wherever they stand."""
+_HINT = re2.compile(rf"{_ANY_SHAPE}|(?i:{_WORDS}|basic|ssws|{_SPREAD})|\\[ubf/]|\[redacted|{_UNSEEN}", _OPTIONS)
+"""The same for JSON that is not decoded. An escape can hide a shape, unless a word of it is a hint by itself, and so
+can a character that is not drawn; and what was hidden before can stand in the middle of a name."""
 _FLAGS = re2.compile(_FLAG)
 _MEMBERS = re2.compile(_MEMBER)
 
-_ESCAPED = re.compile(_ESCAPE.encode())
+_ESCAPED = re.compile(f"_|{_ESCAPE}".encode())
 _WORD_END = re.compile(rb"\w+")
 _OPENING = re.compile(rb"(\\*)([\"'])")
 _CLOSING = {quote: re.compile(rb"(\\*)" + quote) for quote in (b'"', b"'")}
 _BRACKET = re.compile(rb"[\[\]{}]")
 _BARE = re.compile(rb"(?:[^\s,;&\"'\\]|\\+[^\s\"'\\])+")
 _BARE_MEMBER = re.compile(rb"[^\s,;&\"'}\]\\]+")
+_BEFORE = {
+    "bearer": re.compile(rb"\w+\s+"),
+    "basic": re.compile(rb"\w+\s+"),
+    "okta": re.compile(rb"\w+\s+"),
+    "header": re.compile(rb"[\w-]+\s*:\s*(?:\w+\s+)?"),
+    "azure": re.compile(rb"\w+="),
+    "signed-url": re.compile(rb"[^=]+="),
+    "element": re.compile(rb"[^>]+>"),
+    "url-password": re.compile(rb"[^/]+//?[^/:]*:"),
+}
+_AFTER = {"element": b"</", "url-password": b"@"}
+"""What belongs to a shape and not to the secret: so a token has one mark, with a name before it or without."""
 _CONSTANTS = frozenset((b"true", b"false", b"null", b"none", b"undefined"))
 _LEAST_AFTER = {b":": 6, b"=": 3, b"=>": 3}
 """How long a value without quotes has to be. After a colon there may be prose."""
@@ -122,13 +120,16 @@ _LONG_NAME = 100
 """Longer names are judged each time, so that what is remembered stays small."""
 
 
-@dataclass(frozen=True, slots=True, order=True)
+@dataclass(frozen=True, slots=True)
 class Sign:
-    """Where a secret stands in the UTF-8 of a text, and what to show in its place."""
+    """What is hidden of a text, as a part of its UTF-8; what it is; and where in it the secret itself stands, without
+    the name before it. A value that had no quotes, where others do, gets those that its name has."""
 
     start: int
     end: int
-    shown: bytes
+    kind: str
+    secret: slice
+    quote: bytes = b""
 
 
 class _Promise(IntEnum):
@@ -172,20 +173,30 @@ def may_hold_secrets(json: bytes) -> bool:
 
 
 def signs_in(raw: bytes) -> list[Sign]:
-    """Every secret that shows itself in a text, in order; they may overlap."""
+    """Every secret that shows itself in a text, in order; of two that begin together the longer comes first. They may
+    overlap."""
     if _SIGN.search(raw) is None:
         return []
     found = [*_flags(raw), *_members(raw)]
     if _SHAPED.search(raw) is not None:
-        found += [_shaped(raw, name, *match.span()) for name, shape in _SHAPES for match in shape.finditer(raw)]
-    return sorted(found)
+        found += [_shaped(raw, name, *match.span()) for name, find in _finders() for match in find(raw)]
+    return sorted(found, key=lambda sign: (sign.start, -sign.end))
+
+
+@cache
+def _finders() -> tuple[tuple[str, Callable[[bytes], Iterator[Any]]], ...]:
+    """What finds each shape by itself. Most commands never meet one, and to make them all takes a while."""
+    whole = ((name, shape.replace(r"\b", _BEGINS, 1)) for name, shape in SECRET_SHAPES)
+    return tuple((name, re2.compile(shape, _OPTIONS).finditer) for name, shape in whole)
 
 
 def _shaped(raw: bytes, name: str, start: int, end: int) -> Sign:
     """A credential without the escape before it, but with the rest of the word: a second one may be joined to it, which
     would show itself only when the first is gone."""
     escape, joined = _ESCAPED.match(raw, start), _WORD_END.match(raw, end - 1)
-    return Sign(escape.end() if escape else start, joined.end() if joined else end, _shown(name))
+    start, end = escape.end() if escape else start, joined.end() if joined else end
+    before = _BEFORE[name].match(raw, start, end) if name in _BEFORE else None
+    return Sign(start, end, name, slice(before.end() if before else start, end - len(_AFTER.get(name, b""))))
 
 
 def _flags(raw: bytes) -> Iterator[Sign]:
@@ -226,11 +237,11 @@ def _with_name(raw: bytes, start: int, at: int, least: int, shown: str) -> Sign 
     value = _quoted(raw, at)
     if value is not None:
         closing = _OPENING.match(raw, value.end)
-        return Sign(start, closing.end() if closing else value.end, _shown(shown))
+        return Sign(start, closing.end() if closing else value.end, shown, value.secret)
     found = _BARE.match(raw, at)
     if found is None or found.end() - at < least or _MARKER.match(raw, at):
         return None
-    return Sign(start, found.end(), _shown(shown))
+    return Sign(start, found.end(), shown, slice(at, found.end()))
 
 
 def _quoted(raw: bytes, at: int) -> Sign | None:
@@ -250,18 +261,20 @@ def _quoted(raw: bytes, at: int) -> Sign | None:
             break
     if end <= opening.end() or _MARKER.match(raw, opening.end()):
         return None
-    return Sign(opening.end(), end, _shown("value"))
+    return Sign(opening.end(), end, "value", slice(opening.end(), end))
 
 
 def _plain(raw: bytes, at: int, quote: bytes, *, whole: bool) -> Sign | None:
     """The value without quotes of a name in quotes: a number, or an object or a list if those are hidden whole."""
     if not whole:
         return None
-    shown = quote + _shown("value") + quote
     if raw[at : at + 1] in (b"[", b"{") and not _MARKER.match(raw, at):
-        return Sign(at, _end_of_brackets(raw, at), shown)
+        end = _end_of_brackets(raw, at)
+        return Sign(at, end, "value", slice(at, end), quote)
     found = _BARE_MEMBER.match(raw, at)
-    return None if found is None or found[0].lower() in _CONSTANTS else Sign(*found.span(), shown)
+    if found is None or found[0].lower() in _CONSTANTS:
+        return None
+    return Sign(at, found.end(), "value", slice(at, found.end()), quote)
 
 
 def _end_of_brackets(raw: bytes, at: int) -> int:
@@ -272,7 +285,3 @@ def _end_of_brackets(raw: bytes, at: int) -> int:
         if depth == 0:
             return bracket.end()
     return len(raw)
-
-
-def _shown(name: str) -> bytes:
-    return f"[redacted {name}]".encode()
