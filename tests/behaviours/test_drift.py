@@ -18,6 +18,7 @@ from interlock.core.model import Standing
 from interlock.store.protocol import Activity, ActivityFilter, ActivityType
 from tests.behaviours.conftest import ERAS
 from tests.running import Running, server_yaml, serving
+from tests.talking import NO_TLS
 from tests.upstream.running import list_other_tools, received, stdio_argv
 from tests.upstream.tools import TOOLS
 
@@ -71,7 +72,7 @@ class World:
 async def world(folder: Path, *, trusted: bool = False, era: str = "both", more: str = "") -> AsyncGenerator[World]:
     argv = stdio_argv(folder / "log", era=era, tools=folder / "tools")
     text = f"posture: open\nexpose: both\n{more}servers:\n" + server_yaml("up", argv, trusted=trusted)
-    async with serving(folder, text) as running, httpx2.AsyncClient() as http:
+    async with serving(folder, text) as running, httpx2.AsyncClient(verify=NO_TLS) as http:
         yield World(running, folder, http)
 
 

@@ -262,3 +262,14 @@ def test_a_difference_of_very_many_fields_says_that_there_are_more(fields: int, 
     found = difference(defined(v=[0] * fields), defined(v=[1] * fields))
 
     assert (len(found.changes), found.complete) == (MOST_FIELDS, complete)
+
+
+@pytest.mark.parametrize("trusted", [True, False])
+def test_a_poisoned_tool_is_known_only_as_it_was_reviewed(trusted: bool) -> None:
+    listed = definitions([{"name": "x"}, {"name": "y"}])
+    reviewed = {"y": Reviewed(listed["y"])}
+
+    assert judge(listed, reviewed, trusted=trusted, poisoned={"x", "y"}).standings == {
+        "x": Standing.POISONED,
+        "y": Standing.KNOWN,
+    }

@@ -128,3 +128,32 @@ def test_the_number_of_kept_schemas_is_bounded(monkeypatch: pytest.MonkeyPatch) 
 
     assert len(schemas) == 2
     assert MAX_KEPT > 2
+
+
+TWICE: Json = {"properties": {"a": {"anyOf": [{"$ref": "#"}, {"$ref": "#"}]}, "b": {"type": "string"}}}
+
+
+def nested(levels: int) -> dict[str, Json]:
+    value: dict[str, Json] = {"b": 5}
+    for _ in range(levels):
+        value = {"a": value}
+    return value
+
+
+def test_a_schema_that_doubles_with_each_level_checks_what_is_not_deep() -> None:
+    assert Schemas().problem(tool(TWICE), nested(2)) is not None
+    assert Schemas().problem(tool(TWICE), nested(60)) is None
+
+
+def test_definitions_that_each_name_the_next_one_twice_check_nothing() -> None:
+    definitions: dict[str, Json] = {f"d{at}": {"allOf": [{"$ref": f"#/$defs/d{at + 1}"}] * 2} for at in range(60)}
+
+    assert Schemas().problem(tool({"$ref": "#/$defs/d0", "$defs": {**definitions, "d60": False}}), {}) is None
+
+
+def test_a_pattern_that_takes_too_long_to_compile_checks_nothing() -> None:
+    assert Schemas().problem(tool({"properties": {"a": {"pattern": "((a{100}){100}){100}"}}}), {"a": "b"}) is None
+
+
+def test_a_dialect_that_lies_elsewhere_is_not_fetched() -> None:
+    assert Schemas().problem(tool({"$schema": "http://127.0.0.1:9/x", "type": "string"}), {"a": 1}) is None

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-_WORDS = "Answers with what it holds, so that there is something to look at: "
+_WORDS = "Answers with the same note each time, under its own name: "
 _NAME = {"name": {"type": "string", "description": "which one", "minLength": 2}}
 _NAMED: dict[str, Any] = {"type": "object", "properties": _NAME, "required": ["name"], "additionalProperties": False}
 _PLAIN: dict[str, Any] = {"type": "object", "properties": {}, "additionalProperties": False}

@@ -302,7 +302,7 @@ class Tools:
 
     async def fail(self, call: Call) -> Message:
         if "code" in call.arguments:
-            raise Refused(call.arguments["code"], "It failed badly.", {"tried": 1})
+            raise Refused(call.arguments["code"], call.arguments.get("said", "It failed badly."), {"tried": 1})
         return text("It failed.", isError=True)
 
     async def structured(self, call: Call) -> Message:

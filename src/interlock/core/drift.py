@@ -10,13 +10,14 @@ reviews acts on that.
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Container, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from itertools import islice
 from typing import Protocol, TypeGuard
 
 from interlock.core.canonical import canonical_text, content_hash
+from interlock.core.meaning import Meaning, meanings
 from interlock.core.model import Json, JsonObject, Standing
 from interlock.core.safety import SafetyClass
 
@@ -102,9 +103,11 @@ def _escaped(key: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """A descriptor as canonical text, and its fingerprint."""
+    """A descriptor as canonical text, and its fingerprint, by which two are the same.
 
-    text: str
+    Of one that comes from disk, secrets in its texts are hidden, so the text alone does not tell what it was."""
+
+    text: str = field(compare=False)
     fingerprint: str
     is_one: bool = True
     """False for what is listed under one name with several definitions; the text holds them all."""
@@ -179,8 +182,17 @@ class Judgement:
     reviewed: Mapping[str, Reviewed | None]
 
 
-def judge(listed: Mapping[str, Definition], reviewed: Mapping[str, Reviewed], *, trusted: bool) -> Judgement:
-    """Hold a listing against what was reviewed. A tool that vanished stays reviewed."""
+def judge(
+    listed: Mapping[str, Definition],
+    reviewed: Mapping[str, Reviewed],
+    *,
+    trusted: bool,
+    poisoned: Container[str] = (),
+) -> Judgement:
+    """Hold a listing against what was reviewed. A tool that vanished stays reviewed.
+
+    A poisoned tool is known only if exactly its definition was reviewed; that its server is trusted does not count.
+    """
     standings: dict[str, Standing] = {}
     changes: list[ToolChange] = []
     kept: dict[str, Reviewed | None] = {
@@ -188,7 +200,9 @@ def judge(listed: Mapping[str, Definition], reviewed: Mapping[str, Reviewed], *,
     }
     for tool, definition in listed.items():
         before = reviewed.get(tool, Reviewed(None))
-        standing = standings[tool] = _standing(definition, before.definition, trusted=trusted)
+        standing = standings[tool] = _standing(
+            definition, before.definition, trusted=trusted, poisoned=tool in poisoned
+        )
         known = standing is Standing.KNOWN
         after = Reviewed(definition if known else before.definition, None if known else definition.fingerprint)
         if after != before:
@@ -197,9 +211,11 @@ def judge(listed: Mapping[str, Definition], reviewed: Mapping[str, Reviewed], *,
     return Judgement(standings, tuple(changes), kept)
 
 
-def _standing(definition: Definition, reviewed: Definition | None, *, trusted: bool) -> Standing:
+def _standing(definition: Definition, reviewed: Definition | None, *, trusted: bool, poisoned: bool) -> Standing:
     if not definition.is_one:
         return Standing.TWICE
+    if poisoned and reviewed != definition:
+        return Standing.POISONED
     if reviewed is None:
         return Standing.KNOWN if trusted else Standing.NEW
     return Standing.KNOWN if reviewed == definition else Standing.CHANGED
@@ -223,14 +239,19 @@ class Difference:
     reviewed: str | None
     changes: tuple[Change, ...]
     complete: bool
+    meanings: tuple[Meaning, ...] = ()
+    """What that means, the gravest first; nothing for a tool that nobody has reviewed."""
 
 
-def difference(reviewed: Definition | None, listed: Definition) -> Difference:
+def difference(reviewed: Definition | None, listed: Definition, *, poisoned: bool = False) -> Difference:
     """Compare what was reviewed with what is listed."""
-    standing = _standing(listed, reviewed, trusted=False)
+    standing = _standing(listed, reviewed, trusted=False, poisoned=poisoned)
     named = tuple(islice(fields_between(reviewed, listed), MOST_FIELDS + 1))
     before = None if reviewed is None else reviewed.fingerprint
-    return Difference(standing, listed.fingerprint, before, named[:MOST_FIELDS], len(named) <= MOST_FIELDS)
+    meant: tuple[Meaning, ...] = ()
+    if reviewed is not None and listed.is_one:
+        meant = meanings(json.loads(reviewed.text), json.loads(listed.text))
+    return Difference(standing, listed.fingerprint, before, named[:MOST_FIELDS], len(named) <= MOST_FIELDS, meant)
 
 
 def fields_between(reviewed: Definition | None, listed: Definition) -> Iterator[Change]:

@@ -18,6 +18,7 @@ from interlock.core.globs import compile_glob
 from interlock.core.lexicon import DEFAULT, Lexicon
 from interlock.core.mirrors import Mirror, mirrors_of
 from interlock.core.model import OPERATION_OF_CLASS, Call, Caller, Finding, JsonObject, Standing, Tool
+from interlock.core.poison.signs import SENTENCES, Sign
 from interlock.core.rules import Query, RuleBook
 from interlock.core.safety import SafetyClass
 from interlock.core.words import words_of
@@ -35,6 +36,7 @@ class ListedTool:
     mirrors: tuple[Mirror, ...] = ()
     others: tuple[JsonObject, ...] = ()
     """What else its server lists under this name."""
+    signs: tuple[Sign, ...] = ()
 
     @property
     def tool(self) -> Tool:
@@ -56,6 +58,8 @@ class Listing:
     overrides: Mapping[str, SafetyClass] = field(default_factory=dict[str, SafetyClass])
     standings: Mapping[str, Standing] | None = None
     """How each tool stands against what was reviewed; None where nobody keeps reviews, and then all are known."""
+    signs: Mapping[str, tuple[Sign, ...]] = field(default_factory=dict[str, tuple[Sign, ...]])
+    """The signs of poison of each tool that has any, the hard ones first."""
 
     def standing(self, tool: str) -> Standing:
         """A tool that was left out of the judgement is new: nobody spoke for it."""
@@ -105,8 +109,10 @@ def _read(listing: Listing, lexicon: Lexicon) -> Mapping[str, ListedTool]:
             again.setdefault(name, []).append(descriptor)
             continue
         standing = listing.standing(name)
-        tool = Tool(listing.server, listing.namespace, name, fingerprint(descriptor), described.hints, standing)
-        read[name] = ListedTool(KnownTool(tool, classification), descriptor, mirrors_of(descriptor))
+        signs = listing.signs.get(name, ())
+        poison = SENTENCES[signs[0].code] if signs and standing is Standing.POISONED else ""
+        tool = Tool(listing.server, listing.namespace, name, fingerprint(descriptor), described.hints, standing, poison)
+        read[name] = ListedTool(KnownTool(tool, classification), descriptor, mirrors_of(descriptor), signs=signs)
     return read | {name: _repeated(read[name], tuple(others)) for name, others in again.items()}
 
 

@@ -14,6 +14,8 @@ from interlock.core.canonical import canonical_text
 from interlock.core.drift import Change, ChangeKind, ToolChange, Turn, fields_between
 from interlock.core.lifecycle import CallState
 from interlock.core.model import Json, Micros
+from interlock.core.poison.listing import NO_SIGNS, Signs
+from interlock.core.poison.signs import Sign
 from interlock.core.redact import redact_text
 from interlock.core.safety import SafetyClass
 from interlock.store.protocol import Activity, ActivityType, new_id
@@ -24,6 +26,8 @@ ROOM = 64 * 1024
 """How many characters the differences of one listing take together."""
 MAX_VALUE = 1_000
 """How many characters of one value are told."""
+MOST_SIGNS = 5
+"""How many signs of one tool are told."""
 _FRAME = 100
 """About what a field takes beside its path and values."""
 
@@ -33,11 +37,11 @@ def begun(server: str, tools: int, now: Micros) -> Activity:
     return _activity(server, None, {"change": "baseline", "tools": tools}, now)
 
 
-def found(server: str, changes: Sequence[ToolChange], now: Micros) -> list[Activity]:
+def found(server: str, changes: Sequence[ToolChange], now: Micros, signs: Signs = NO_SIGNS) -> list[Activity]:
     """What a listing brought, the gravest first. It may take a while: the differences are looked for here."""
     turns = list(Turn)
     told = sorted(changes, key=lambda each: turns.index(each.turn))[:MOST_TOLD]
-    activities = _told(server, told, now)
+    activities = _told(server, told, now, signs=signs)
     if len(changes) > len(told):
         body: dict[str, Json] = {"change": "more", "tools": len(changes) - len(told)}
         activities.append(_activity(server, None, body, now))
@@ -58,9 +62,24 @@ def overridden(
     return _activity(server, tool, body, now, by)
 
 
-def _told(server: str, changes: Sequence[ToolChange], now: Micros, by: str | None = None) -> list[Activity]:
+def _told(
+    server: str, changes: Sequence[ToolChange], now: Micros, by: str | None = None, signs: Signs = NO_SIGNS
+) -> list[Activity]:
     room = ROOM // max(1, len(changes))
-    return [_activity(server, each.tool, _body(each, room), now, by) for each in changes]
+    return [
+        _activity(server, each.tool, {**_body(each, room), **_signs(signs.get(each.tool, ()))}, now, by)
+        for each in changes
+    ]
+
+
+def _signs(signs: Sequence[Sign]) -> dict[str, Json]:
+    """What is told of the signs of a tool: the hard ones, with the words that they were seen in."""
+    hard: list[Json] = [
+        {"code": each.code, "where": redact_text(each.where), "evidence": redact_text(each.evidence)}
+        for each in signs
+        if each.hard
+    ]
+    return {"signs": hard[:MOST_SIGNS]} if hard else {}
 
 
 def _activity(server: str, tool: str | None, body: dict[str, Json], now: Micros, by: str | None = None) -> Activity:

@@ -1,7 +1,8 @@
 """Drift: what each server listed when it was reviewed, what it lists now, and the operator's word about the difference.
 
 A server's first listing is its baseline. What appears later is held on a server that is not trusted, and what changes
-is quarantined on any server, until somebody trusts it. Every listing passes through here before it reaches the book.
+is quarantined on any server, until somebody trusts it. What has a hard sign of poison is quarantined on any server from
+its first listing on, and is in no baseline. Every listing passes through here before it reaches the book.
 
 INVARIANT: a tool is known only by what is on disk. The first listing counts once it was written, and so does what
 appears on a trusted server; when the store cannot write, what is not in the baseline stays new.
@@ -27,6 +28,7 @@ from interlock.core.drift import (
     judge,
 )
 from interlock.core.model import Standing
+from interlock.core.poison.listing import Scans, Signs, with_clones
 from interlock.core.safety import SafetyClass
 from interlock.core.toolbook import Listing, nearest
 from interlock.errors import InterlockError
@@ -40,10 +42,14 @@ server can list others each time; beyond this, they wait for the operator like t
 
 @dataclass(frozen=True, slots=True)
 class _Listed:
-    """What a server listed last, and the classes that the configuration file sets for it."""
+    """What a server listed last, with its signs of poison, and the classes that the configuration file sets for it."""
 
     tools: Mapping[str, Definition]
     in_file: Mapping[str, SafetyClass]
+    signs: Signs
+
+    def is_poisoned(self, tool: str) -> bool:
+        return any(each.hard for each in self.signs.get(tool, ()))
 
 
 async def _nobody(server: str) -> None:
@@ -63,6 +69,7 @@ class Drift:
         self._reviewed: dict[str, dict[str, Reviewed]] = {}
         self._overrides: dict[str, dict[str, SafetyClass]] = {}
         self._listed: dict[str, _Listed] = {}
+        self._scans = Scans()
 
     async def load(self) -> None:
         """Read what was reviewed and which classes were set."""
@@ -76,28 +83,48 @@ class Drift:
         """Judge a listing: the same, with how each tool stands and with the classes that were set."""
         tools = await asyncio.to_thread(definitions, listing.tools)
         server = listing.server
+        own = await asyncio.to_thread(self._scans.signs, server, tools)
         async with self._changing:
-            standings = await self._judged(listing, tools)
-            self._listed[server] = _Listed(tools, listing.overrides)
+            signs = with_clones(own, tools, self._names_of_others(server))
+            listed = _Listed(tools, listing.overrides, signs)
+            standings = await self._judged(listing, listed)
+            self._listed[server] = listed
             # The file wins: it is what an operator reads to know what holds.
             overrides = {**self._overrides.get(server, {}), **listing.overrides}
-        return replace(listing, standings=standings, overrides=overrides)
+        return replace(listing, standings=standings, overrides=overrides, signs=signs)
 
-    async def _judged(self, listing: Listing, tools: Mapping[str, Definition]) -> Mapping[str, Standing]:
-        server = listing.server
+    def _names_of_others(self, server: str) -> Iterable[str]:
+        """The names that other servers have: what was reviewed came first, whatever is listed first."""
+        for other, tools in self._reviewed.items():
+            if other != server:
+                yield from (tool for tool, each in tools.items() if each.definition is not None)
+        for other, listed in self._listed.items():
+            if other != server:
+                yield from listed.tools
+
+    async def _judged(self, listing: Listing, listed: _Listed) -> Mapping[str, Standing]:
+        server, tools = listing.server, listed.tools
+        poisoned = {tool for tool in listed.signs if listed.is_poisoned(tool)}
         try:
             if server not in self._reviewed:
-                await self._begin(server, {tool: Reviewed(each) for tool, each in tools.items() if each.is_one})
+                baseline = {
+                    tool: Reviewed(each) for tool, each in tools.items() if each.is_one and tool not in poisoned
+                }
+                await self._begin(server, baseline)
             reviewed = self._reviewed[server]
             trusted = listing.trusted and _has_room(tools, reviewed)
-            judgement = await asyncio.to_thread(judge, tools, reviewed, trusted=trusted)
+            judgement = await asyncio.to_thread(judge, tools, reviewed, trusted=trusted, poisoned=poisoned)
             if judgement.reviewed:
-                told = await asyncio.to_thread(changes.found, server, judgement.changes, self._clock.now())
+                told = await asyncio.to_thread(
+                    changes.found, server, judgement.changes, self._clock.now(), listed.signs
+                )
                 await self._store.keep_reviewed(server, judgement.reviewed, told)
                 self._remember(server, judgement.reviewed)
         except StoreUnavailable:
             # Nothing was kept, so nothing is known that was not known before.
-            judgement = await asyncio.to_thread(judge, tools, self._reviewed.get(server, {}), trusted=False)
+            judgement = await asyncio.to_thread(
+                judge, tools, self._reviewed.get(server, {}), trusted=False, poisoned=poisoned
+            )
         return judgement.standings
 
     async def _begin(self, server: str, tools: Mapping[str, Reviewed]) -> None:
@@ -125,6 +152,9 @@ class Drift:
             if fingerprint is not None and any(each.fingerprint != fingerprint for each in listed.values()):
                 raise InterlockError(errors.CHANGED_AGAIN(tool=f"{server}:{tool}"))
             accepted = [each for each in self._differing(server, listed) if each.before != each.after]
+            if tool is None:
+                # Poison is trusted by its name and never in passing.
+                accepted = [each for each in accepted if not self._listed[server].is_poisoned(each.tool)]
             if accepted:
                 await self._accept(server, accepted, by)
         if accepted:
@@ -155,7 +185,8 @@ class Drift:
         definition = None if listed is None else listed.tools.get(tool)
         if definition is None:
             return None
-        return await asyncio.to_thread(difference, self._definition(server, tool), definition)
+        poisoned = listed is not None and listed.is_poisoned(tool)
+        return await asyncio.to_thread(difference, self._definition(server, tool), definition, poisoned=poisoned)
 
     async def override(self, server: str, tool: str, safety_class: SafetyClass | None, by: str) -> None:
         """Set the class of a tool for good, or let the evidence speak again (None)."""

@@ -25,6 +25,7 @@ from interlock.forward.link_http import HttpLink
 from interlock.forward.link_stdio import StdioLink
 from interlock.forward.listed import Listed, ReadTools, read_entries, read_tools
 from interlock.forward.pace import Pace
+from interlock.forward.reading import without_orders
 from interlock.forward.reaper import Reaper
 from interlock.forward.supervise import Rest, Supervisor
 from interlock.forward.upstream import CALL_SECONDS, Ask, UpstreamSpec
@@ -315,7 +316,8 @@ def _book_of(listing: Listing, before: ToolBook | None, lexicon: Lexicon) -> Too
 
 
 def _offer_of(server: str, can: Abilities, rest: Rest) -> Offer:
-    return Offer(server, "", can, {kind: read_entries(kind, texts) for kind, texts in rest.items()})
+    listed = {kind: without_orders(server, kind, read_entries(kind, texts)) for kind, texts in rest.items()}
+    return Offer(server, "", can, listed)
 
 
 def _listed_last(instances: Instances) -> ReadTools:

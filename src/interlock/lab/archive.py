@@ -17,6 +17,7 @@ from msgspec import Struct
 
 from interlock.lab.model import Severity
 from interlock.lab.run import REPORT, Run
+from interlock.store.folder import RUNS
 
 MOST_RUNS = 200
 MAX_REPORT = 4 * 1024 * 1024
@@ -55,7 +56,7 @@ class Archive:
     """The runs in a data folder. Without a folder there are none."""
 
     def __init__(self, folder: Path | None = None) -> None:
-        self._folder = None if folder is None else folder / "lab"
+        self._folder = None if folder is None else folder / RUNS
         self._known: dict[tuple[str, int, int], Outline] = {}
         """By id, time and size of the file: a report is written once, and reading hundreds takes a while."""
 

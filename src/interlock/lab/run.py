@@ -19,6 +19,7 @@ from interlock.core.safety import LabPolicy
 from interlock.errors import ANSWER_TOO_LONG, OUT_OF_PROTOCOL, UPSTREAM_LOST, UPSTREAM_TIMEOUT
 from interlock.lab.model import Finding, Observed
 from interlock.lab.plan import Planned
+from interlock.store.folder import RUNS
 
 NOTHING_CLEANED_UP = (
     "Nothing is cleaned up afterwards: what these calls created, changed or sent is still there, and removing it is up "
@@ -141,7 +142,7 @@ class RunFolder:
     @classmethod
     def make(cls, data: Path, run_id: str) -> "RunFolder":
         """The folder of a new run inside a data folder."""
-        path = data / "lab" / run_id
+        path = data / RUNS / run_id
         data.mkdir(0o700, parents=True, exist_ok=True)
         path.parent.mkdir(0o700, exist_ok=True)
         path.mkdir(0o700)

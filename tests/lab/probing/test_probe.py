@@ -12,7 +12,7 @@ from interlock.lab.model import LabTool, Observed
 from interlock.lab.plan import plan
 from interlock.lab.probing.probe import MOST_EDGES, MOST_TOLD, Probe, attempts_for
 from interlock.lab.run import Knobs
-from interlock.lab.values.examples import Example, Examples
+from interlock.lab.values.examples import TOO_MUCH, Example, Examples
 from interlock.lab.worker import Worker
 from tests.lab.bench import TestBench, lab_tools
 
@@ -251,6 +251,21 @@ async def test_a_schema_that_nothing_fits_is_told_and_its_tool_is_not_called() -
     probe, bench = await probed({"name": "get_it", "inputSchema": {"type": "object", "not": {}}})
     assert bench.received == []
     assert "no-arguments" in [each.code for each in probe.findings]
+
+
+async def test_a_schema_that_would_take_for_ever_is_told_and_the_other_tools_are_tried() -> None:
+    level: dict[str, Any] = {"type": "object", "required": ["a"]}
+    steps = {
+        f"d{at}": {**level, "properties": {"a": {"allOf": [{"$ref": f"#/$defs/d{at + 1}"}] * 8}}} for at in range(10)
+    }
+    bomb = {**level, "properties": {"a": {"$ref": "#/$defs/d0"}}, "$defs": {**steps, "d10": {"type": "integer"}}}
+
+    probe, bench = await probed({"name": "get_bomb", "inputSchema": bomb}, tool("get_it"))
+
+    told = [each.evidence["problem"] for each in probe.findings if each.code == "no-arguments"]
+    assert told == [TOO_MUCH]
+    assert list(counts(bench)) == ["get_it"]
+    assert probe.ended == "complete"
 
 
 async def test_a_tool_that_says_it_reads_and_changes_what_is_held_is_found_out() -> None:

@@ -63,6 +63,36 @@ def test_work_ends_when_the_effort_is_spent() -> None:
         check.part(schema, "x")
 
 
+CHAIN: dict[str, Any] = {
+    "$defs": {"n": {"properties": {"a": {"allOf": [{"$ref": "#/$defs/n"}] * 8}}}},
+    "properties": {"first": {"$ref": "#/$defs/n"}},
+}
+"""Each level of a value costs eight times as much as the one above it."""
+
+
+def chain(levels: int) -> dict[str, Any]:
+    value: dict[str, Any] = {}
+    for _ in range(levels):
+        value = {"a": value}
+    return value
+
+
+def test_a_value_whose_check_would_cost_too_much_is_not_checked() -> None:
+    check, part = Check(CHAIN, Effort(10_000)), CHAIN["properties"]["first"]
+
+    assert check.whole({"first": chain(1)})
+    assert check.part(part, chain(1))
+    with pytest.raises(Spent):
+        check.whole({"first": chain(12)})
+    with pytest.raises(Spent):
+        check.part(part, chain(12))
+
+
+def test_a_schema_that_no_value_can_be_checked_against_is_not_compiled() -> None:
+    with pytest.raises(Spent):
+        Check({"$ref": "#/$defs/a", "$defs": {"a": {"$ref": "#/$defs/a"}}}, Effort(1_000))
+
+
 def test_a_schema_that_is_too_deep_is_not_looked_into() -> None:
     deep: dict[str, Any] = {}
     for _ in range(MAX_DEPTH + 1):

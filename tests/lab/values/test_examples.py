@@ -172,6 +172,12 @@ def forked(word: str, last: Any) -> dict[str, Any]:
     return {**with_a({"$ref": "#/$defs/d0"}), "$defs": {**steps, "d30": last}}
 
 
+def multiplied(levels: int) -> dict[str, Any]:
+    """Each level of a value is looked at eight times as often as the one above it."""
+    steps = {f"d{n}": with_a({"allOf": [{"$ref": f"#/$defs/d{n + 1}"}] * 8}) for n in range(levels)}
+    return {**with_a({"$ref": "#/$defs/d0"}), "$defs": {**steps, f"d{levels}": {"type": "integer"}}}
+
+
 HOSTILE: dict[str, Any] = {
     "long text": with_a({"type": "string", "minLength": 10**9}),
     "long list": with_a({"type": "array", "minItems": 10**9}),
@@ -186,6 +192,7 @@ HOSTILE: dict[str, Any] = {
     ),
     "no branch leads anywhere": forked("anyOf", False),
     "all the same": forked("allOf", False),
+    "deep values cost more than a lifetime": multiplied(10),
     "a pattern that repeats nothing": with_a({"type": "string", "pattern": "^(((){999}){999}){999}b$"}),
     "large": {**OBJECT, "properties": {f"p{n}": {"type": "string"} for n in range(30_000)}},
     "text that is no Unicode": with_a({"type": "string", "default": "\ud800", "minLength": 10**9}),

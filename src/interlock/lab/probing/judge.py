@@ -8,12 +8,11 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, cast
 
-import jsonschema_rs
 from msgspec import Struct
 
 from interlock.core.model import Json
 from interlock.core.redact import redact, redact_text
-from interlock.core.schemas import compiled
+from interlock.core.schemas import Checker, compiled
 from interlock.lab.model import Finding, LabTool, Observed, Severity
 from interlock.lab.probing import findings as kinds
 from interlock.lab.probing.stability import Sameness, compared
@@ -90,23 +89,23 @@ def _malformed(result: Mapping[str, Any] | None) -> str | None:
 
 
 def _outputs(tool: LabTool, tried: Sequence[Tried]) -> Iterator[Finding]:
-    validator = compiled(tool.descriptor.get("outputSchema"))
-    if validator is None:
+    checker = compiled(tool.descriptor.get("outputSchema"))
+    if checker is None:
         return
     for each in tried:
-        problem = _unfit(validator, each)
+        problem = _unfit(checker, each)
         if problem is not None:
             yield _about(kinds.OUTPUT_SCHEMA, tool, each, problem=problem)
             return
 
 
-def _unfit(validator: jsonschema_rs.Validator, tried: Tried) -> str | None:
+def _unfit(checker: Checker, tried: Tried) -> str | None:
     result = tried.observed.result
     if result is None or tried.outcome != "ok":
         return None
     if "structuredContent" not in result:
         return "structuredContent is missing"
-    error = next(validator.iter_errors(result["structuredContent"]), None)
+    error = checker.first_error(result["structuredContent"])
     if error is None:
         return None
     place = "".join(f"/{step}" for step in error.instance_path)

@@ -6,6 +6,8 @@ The codes are stable: baselines and the settings of CI name them.
 from msgspec import Struct
 
 from interlock.core.health import LeftOut
+from interlock.core.poison import signs
+from interlock.core.poison.signs import SENTENCES
 from interlock.core.safety import SafetyClass
 from interlock.lab.model import Finding, Severity
 
@@ -142,7 +144,22 @@ def left_out(server: str, given: LeftOut) -> Finding:
     return TOOL_LEFT_OUT.found(None, server=server, **{name: text for name, text in told.items() if text})
 
 
+POISON = tuple(
+    Kind(
+        code,
+        _HIGH,
+        f"{SENTENCES[code][0].upper()}{SENTENCES[code][1:]}.",
+        "Read the text. Do not use the server until its author has explained or removed it.",
+    )
+    for code in (
+        *(signs.OVERRIDE, signs.ROLE_TAGS, signs.CLAIMED_APPROVAL, signs.CONCEALMENT, signs.EXFILTRATION, signs.SINK),
+        *(signs.STEERING, signs.ENCODED, signs.SHELL, signs.MARKUP),
+    )
+)
+"""What texts say to the model, or hide in marks and encodings; a soft sign is a light finding."""
+
 ALL = (
+    *POISON,
     *(HIDDEN_TEXT, CONTROL_CHARACTERS, RESERVED_NAME, IMITATED_NAME, LOOKALIKE_NAMES, SHADOWED_NAME, NAME_TWICE),
     *(ODD_NAME, NO_ANNOTATIONS, DESTRUCTIVE_UNSAID, DESTRUCTIVE_DENIED, CONTRADICTORY_HINTS, HINT_BELOW_NAME),
     *(MALFORMED_ANNOTATIONS, UNRECOGNISED_METADATA, TOOL_LEFT_OUT, NOT_READ_WHOLE),

@@ -1,8 +1,8 @@
 """Static findings: what can be said about tools from their definitions alone, without calling anything.
 
-The rules are hard ones: a character is hidden or it is not, a hint is there or it is not. There are no guesses about
-what a description means. Everything that is read was written by the server, so its size is bounded, and what was left
-out is itself a finding.
+Most rules are hard ones: a character is hidden or it is not, a hint is there or it is not. What a description says to
+the model is a matter of judgement, and the same one by which the gateway quarantines. Everything that is read was
+written by the server, so its size is bounded, and what was left out is itself a finding.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,17 +14,16 @@ from interlock.core.classify import Classification, Descriptor, classify_listing
 from interlock.core.health import LeftOut
 from interlock.core.hidden import visible
 from interlock.core.lexicon import Lexicon
-from interlock.core.model import Json, JsonObject, Variant
+from interlock.core.model import Json, JsonObject
+from interlock.core.poison import scan as poison
+from interlock.core.poison.hidden_text import HiddenKind, hidden_in
+from interlock.core.poison.lookalikes import imitates, looks_of
+from interlock.core.poison.names import is_reserved, spelled
 from interlock.core.safety import SafetyClass
 from interlock.core.words import product_prefix
 from interlock.lab.model import Finding, Severity
 from interlock.lab.scan import kinds
-from interlock.lab.scan.hidden_text import HiddenKind, hidden_in
-from interlock.lab.scan.lookalikes import imitates, looks_of
 
-OWN_NAMES = frozenset({"retrieve_tools", "call_tool", *(each.value for each in Variant if each is not Variant.DIRECT)})
-OWN_PREFIX = "interlock__"
-"""The names of the gateway's own tools."""
 _MOST_VALUES = 20_000
 _DEEPEST = 64
 _MOST_PLACES = 20
@@ -52,6 +51,7 @@ def _scanned(listing: Listing, lexicon: Lexicon) -> Iterator[Finding]:
     for tool, (descriptor, classification) in zip(listing.tools, classified, strict=True):
         by_name, _ = name_class(descriptor.name, lexicon, prefix)
         yield from _texts(listing.server, descriptor.name, tool)
+        yield from _spoken(listing.server, descriptor.name, tool)
         yield from _name(listing.server, descriptor.name)
         yield from _hints(listing.server, descriptor, by_name)
         yield from _classified(listing.server, descriptor, classification, by_name)
@@ -80,6 +80,16 @@ def _hidden(server: str, tool: str, path: str, text: str) -> Finding | None:
     return kind.found(
         tool, server=server, path=path, characters=hidden.characters, why=why, text=hidden.excerpt, **says
     )
+
+
+def _spoken(server: str, tool: str, descriptor: JsonObject) -> Iterator[Finding]:
+    """What its texts say to the model. What is hidden, and its name, are told by the rules beside this one."""
+    codes = {each.code for each in kinds.POISON}
+    for each in poison.scan(descriptor):
+        if each.code in codes:
+            severity = None if each.hard else Severity.LOW
+            kind = kinds.BY_CODE[each.code]
+            yield kind.found(tool, severity, server=server, path=each.where, text=each.evidence)
 
 
 class _Walk:
@@ -117,19 +127,13 @@ def _joined(path: str, key: str) -> str:
 
 
 def _name(server: str, name: str) -> Iterator[Finding]:
-    evidence = {"server": server, "path": "name", "text": _spelled(name)}
-    looks = looks_of(name)
-    if name in OWN_NAMES or looks in map(looks_of, OWN_NAMES) or looks.startswith(looks_of(OWN_PREFIX)):
+    evidence = {"server": server, "path": "name", "text": spelled(name)}
+    if is_reserved(name):
         yield kinds.RESERVED_NAME.found(name, **evidence)
     if imitates(name):
         yield kinds.IMITATED_NAME.found(name, **evidence)
     elif not name.isascii():
         yield kinds.ODD_NAME.found(name, **evidence)
-
-
-def _spelled(name: str) -> str:
-    """A name with every character told that is not plain: one that looks like a plain one has to stand out."""
-    return "".join(char if char.isascii() and char.isprintable() else f"<U+{ord(char):04X}>" for char in name[:_TEXT])
 
 
 def _together(listings: Sequence[Listing]) -> Iterator[Finding]:
@@ -160,7 +164,7 @@ def _alike(names: Sequence[str], places: Mapping[str, Sequence[str]]) -> Finding
     # The plain one is what the other is taken for, so the finding is about the other.
     odd = next((each for each in names if not each.isascii()), names[-1])
     severity = Severity.MEDIUM if all(each.isascii() for each in names) else None
-    shown = [f"{places[each][0]}:{_spelled(each)}" for each in names]
+    shown = [f"{places[each][0]}:{spelled(each)}" for each in names]
     return kinds.LOOKALIKE_NAMES.found(odd, severity, server=places[odd][0], names=shown)
 
 

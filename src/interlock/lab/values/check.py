@@ -1,8 +1,9 @@
 """Whether a value fits a schema or a part of one, and how much work the asking may cost.
 
 The lab invents arguments from schemas that strangers wrote, so everything it invents is checked by the same validator
-that checks calls: no reference leaves the schema, and patterns run without backtracking. All work is counted, and
-ends with `Spent` when a schema asks for too much; nothing here reads a file, a clock or the network.
+that checks calls: no reference leaves the schema, patterns run without backtracking, and what one check can cost is
+weighed before the schema is compiled. All work is counted, and ends with `Spent` when a schema asks for too much;
+nothing here reads a file, a clock or the network.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,10 +11,16 @@ from typing import Any, Never, cast
 
 import jsonschema_rs
 import msgspec
+from msgspec import Struct
+
+from interlock.core.schemas import PATTERNS
+from interlock.core.weigh import ANY_DEPTH, NEVER, depth_allowed, is_deeper
 
 MAX_DEPTH = 100
 MAX_NODES = 20_000
 _ROOT = "urn:interlock:schema"
+_WEIGHING = 100
+"""What it costs to weigh a part."""
 
 
 class Spent(Exception):
@@ -32,25 +39,40 @@ class Effort:
             raise Spent
 
 
+class _Weighed(Struct, frozen=True):
+    """A validator, and how deep a value may be before it would take too long."""
+
+    validator: jsonschema_rs.Validator
+    depth: int
+
+    def fits(self, value: Any) -> bool:
+        if self.depth < ANY_DEPTH and is_deeper(value, self.depth):
+            raise Spent
+        return _is_valid(self.validator, value)
+
+
 class Check:
     """A schema that compiled, and checks against it or against parts that were taken out of it."""
 
     def __init__(self, schema: Mapping[str, Any] | bool, effort: Effort) -> None:
-        """Raises ValueError when the schema does not compile, and Spent when it is too large or too deep."""
+        """Raises ValueError when the schema does not compile, and Spent when it asks for too much."""
         for _ in nodes(schema):
             effort.spend()
         self.root = schema
         self.effort = effort
         """What the checks are counted against; each search brings its own."""
         self._draft = schema.get("$schema") if isinstance(schema, Mapping) else None
-        self._whole = _compiled(schema, None)
+        depth = depth_allowed(schema) if isinstance(schema, Mapping) else ANY_DEPTH
+        if depth == NEVER:
+            raise Spent
+        self._whole = _Weighed(_compiled(schema, None), depth)
         self._registry = jsonschema_rs.Registry([(_ROOT, cast(Any, schema))], retriever=_no_reference)
         # The schema is kept beside its validator: while it lives, its id belongs to no other.
-        self._parts: dict[int, tuple[Any, jsonschema_rs.Validator | None]] = {}
+        self._parts: dict[int, tuple[Any, _Weighed | None]] = {}
 
     def whole(self, value: Any) -> bool:
         """Whether the value fits the whole schema."""
-        return _is_valid(self._whole, value)
+        return self._whole.fits(value)
 
     def part(self, schema: Any, value: Any) -> bool:
         """Whether the value fits a part. One that does not compile on its own forbids nothing; the whole decides."""
@@ -61,7 +83,7 @@ class Check:
         kept = self._parts.get(id(schema))
         if kept is None:
             kept = self._parts[id(schema)] = (schema, self._compile_part(schema))
-        return kept[1] is None or _is_valid(kept[1], value)
+        return kept[1] is None or kept[1].fits(value)
 
     def resolve(self, reference: object) -> Any:
         """What a reference inside the schema points to; True, which forbids nothing, when that is not known."""
@@ -73,15 +95,23 @@ class Check:
             found = _member(found, key)
         return found
 
-    def _compile_part(self, schema: Any) -> jsonschema_rs.Validator | None:
+    def _compile_part(self, schema: Any) -> _Weighed | None:
         part = self._anchored(schema)
         if not isinstance(part, dict):
             return None
         draft = {"$schema": self._draft} if self._draft else {}
         try:
-            return _compiled({**cast(dict[str, Any], part), **draft}, self._registry)
+            validator = _compiled({**cast(dict[str, Any], part), **draft}, self._registry)
         except (ValueError, RecursionError):
             return None
+        return _Weighed(validator, self._depth_of(schema))
+
+    def _depth_of(self, part: Mapping[str, Any]) -> int:
+        """How deep a value of a part may be. A part never costs more than a whole that may be used at any depth."""
+        if self._whole.depth == ANY_DEPTH:
+            return ANY_DEPTH
+        self.effort.spend(_WEIGHING)
+        return depth_allowed(part, within=cast("Mapping[str, Any]", self.root))
 
     def _anchored(self, schema: Any) -> Any:
         """A copy whose references still point into the whole, although it stands alone."""
@@ -124,9 +154,7 @@ def _member(holder: Any, key: str) -> Any:
 
 
 def _compiled(schema: Any, registry: jsonschema_rs.Registry | None) -> jsonschema_rs.Validator:
-    return jsonschema_rs.validator_for(
-        schema, retriever=_no_reference, registry=registry, pattern_options=jsonschema_rs.RegexOptions()
-    )
+    return jsonschema_rs.validator_for(schema, retriever=_no_reference, registry=registry, pattern_options=PATTERNS)
 
 
 def _is_valid(validator: jsonschema_rs.Validator, value: Any) -> bool:

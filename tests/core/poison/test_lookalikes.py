@@ -2,7 +2,7 @@
 
 import pytest
 
-from interlock.lab.scan.lookalikes import imitates, in_latin, looks_of
+from interlock.core.poison.lookalikes import imitates, in_latin, looks_of
 
 
 @pytest.mark.parametrize(

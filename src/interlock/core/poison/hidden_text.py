@@ -37,6 +37,7 @@ class HiddenKind(StrEnum):
     VARIATION = "chooses a look that nothing has"
     OPERATOR = "is an operator that is never drawn"
     FILLER = "is a letter without a shape"
+    PRIVATE = "has no agreed meaning"
     CONTROL = "steers a terminal"
 
 
@@ -47,6 +48,7 @@ _KINDS: tuple[tuple[HiddenKind, str], ...] = (
     (HiddenKind.VARIATION, "\u180b-\u180d\u180f\ufe00-\ufe0f\U000e0100-\U000e01ef"),
     (HiddenKind.OPERATOR, "\u2061-\u2065\u206a-\u206f\ufff9-\ufffb\U0001d173-\U0001d17a"),
     (HiddenKind.FILLER, "\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0"),
+    (HiddenKind.PRIVATE, "\ue000-\uf8ff\U000f0000-\U000ffffd\U00100000-\U0010fffd"),
     (HiddenKind.CONTROL, "\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff"),
 )
 _SUSPECT = re.compile("|".join(f"(?P<{kind.name}>[{characters}])" for kind, characters in _KINDS))
@@ -62,6 +64,9 @@ class Hidden(Struct, frozen=True):
     """The text around the first of them, with all of them made visible."""
     says: str
     """What tag characters spell; empty where there are none."""
+    count: int
+    inside_word: bool
+    """Whether one of them stands between two letters or digits, where nothing slips in by accident."""
 
 
 def hidden_in(text: str) -> Hidden | None:
@@ -83,7 +88,13 @@ def hidden_in(text: str) -> Hidden | None:
         ", ".join(named[:_MOST_NAMED]) + more,
         visible(text[max(first - _AROUND, 0) : first + _AROUND]),
         "".join(char for char in says if char.isprintable())[:200],
+        len(found),
+        any(_is_inside_word(text, each.start()) for each in found),
     )
+
+
+def _is_inside_word(text: str, at: int) -> bool:
+    return text[at] != "\u00ad" and text[at - 1 : at].isalnum() and text[at + 1 : at + 2].isalnum()
 
 
 def _kind(found: re.Match[str]) -> str:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from interlock.lab.scan.hidden_text import HiddenKind, hidden_in
+from interlock.core.poison.hidden_text import HiddenKind, hidden_in
 
 HIDING = [
     ("a\u202eb", HiddenKind.BIDI),
