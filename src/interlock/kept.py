@@ -27,6 +27,7 @@ from interlock.core.model import (
     Sensitivity,
     Verdict,
 )
+from interlock.core.poison.signs import Sign
 from interlock.core.redact import KnownSecrets, has_nothing_to_hide, redact, redact_text
 from interlock.core.toolbook import ListedTool
 from interlock.errors import Reason
@@ -72,6 +73,8 @@ class Outcome(Struct, frozen=True):
     size: int = 0
     content: str = ""
     error: str = ""
+    signs: tuple[Sign, ...] = ()
+    """What in the result speaks to the model."""
 
 
 class Unapproved(Struct, frozen=True):
@@ -244,6 +247,9 @@ def _result(outcome: Outcome, look: _Look) -> dict[str, Json]:
         result["content"] = look.content(outcome.content, outcome.size)
     if outcome.error:
         result["error"] = look.content(outcome.error, len(outcome.error))
+    if outcome.signs:
+        told = ({"code": each.code, "where": each.where, "evidence": each.evidence} for each in outcome.signs)
+        result["findings"] = [{name: look.text(text, MAX_LABEL) for name, text in each.items()} for each in told]
     return result
 
 

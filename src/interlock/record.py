@@ -61,9 +61,10 @@ class Recorder:
         wait: RecordWait = RecordWait.WRITES,
         *,
         secrets: Callable[[], Collection[str]] = tuple,
+        key: bytes = b"",
     ) -> None:
         """`secrets` tells the values that the gateway itself holds, and that must not be stored if a server echoes
-        them; there may come to be more of them, and never fewer.
+        them; there may come to be more of them, and never fewer. With `key`, what is hidden is marked.
         """
         self._store = store
         self._clock = clock
@@ -71,7 +72,8 @@ class Recorder:
         self.on_end: Callable[[Activity], None] = lambda activity: None
         """Told of every call that ended, refused or sent, once that is on record or queued."""
         self._secrets = secrets
-        self._known = 0, KnownSecrets()
+        self._key = key
+        self._known = 0, KnownSecrets((), key)
         self._gathered: list[Chapter] = []
         self._characters = 0
         """How much has gathered."""
@@ -207,7 +209,7 @@ class Recorder:
         """The values that must not be stored, whoever repeats them."""
         values = self._secrets()
         if len(values) != self._known[0]:
-            self._known = len(values), KnownSecrets(values)
+            self._known = len(values), KnownSecrets(values, self._key)
         return self._known[1]
 
 

@@ -1,6 +1,6 @@
 """A process without the rights of root, which tries to open a store in a folder that it may only read.
 
-Prints one line per try: what the store said, or `open`.
+Prints one line per try: what the store said, or `open`; and how many records a check finds there.
 """
 
 import asyncio
@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 from interlock.clock import SystemClock
+from interlock.store.audit.check import check_folder
 from interlock.store.protocol import StoreUnavailable
 from interlock.store.sqlite import SqliteStore
 from tests.store.examples import activity
@@ -46,6 +47,7 @@ def main(folder: Path) -> None:
     asyncio.run(attempt(folder / "interlock.db"))
     asyncio.run(attempt(folder / "other.db"))
     asyncio.run(attempt(folder / "deeper" / "interlock.db"))
+    sys.stdout.write(f"{check_folder(folder).records} records\n")
     folder.chmod(0o700)
     asyncio.run(attempt(folder / "interlock.db"))
 

@@ -172,3 +172,55 @@ def test_whoever_leaves_in_order_leaves_no_address_behind(tmp_path: Path) -> Non
         hold.announce("http://127.0.0.1:1")
 
     assert (tmp_path / LOCK).read_text() == ""
+
+
+def test_the_key_of_the_marks_is_made_once_and_is_the_owners_alone(tmp_path: Path) -> None:
+    key = DataFolder(tmp_path).mark_key()
+
+    assert len(key) == 32
+    assert DataFolder(tmp_path).mark_key() == key
+    assert (tmp_path / "marks.key").stat().st_mode & 0o777 == 0o600
+
+
+def test_a_key_that_is_broken_is_made_anew(tmp_path: Path) -> None:
+    (tmp_path / "marks.key").write_bytes(b"short")
+
+    assert len(DataFolder(tmp_path).mark_key()) == 32
+
+
+RUN = "066069794aac024241f1083be2c2fe"
+
+
+@pytest.mark.parametrize(
+    ("path", "is_of_a_run"),
+    [
+        (f"data/lab/{RUN}", True),
+        (f"data/lab/{RUN}/../{RUN}", True),
+        ("lab", False),
+        ("lab/data", False),
+        (f"lab/{RUN}/data", False),
+        (f"data/{RUN}", False),
+        (f"data/lab/{RUN}0", False),
+    ],
+)
+def test_the_folder_of_a_run_is_known_by_its_place_and_its_name(
+    tmp_path: Path, path: str, *, is_of_a_run: bool
+) -> None:
+    assert DataFolder(tmp_path / path).is_of_a_run is is_of_a_run
+
+
+def test_a_run_is_known_from_inside_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    inside = tmp_path / "lab" / RUN
+    inside.mkdir(parents=True)
+    monkeypatch.chdir(inside)
+
+    assert DataFolder(Path()).is_of_a_run
+
+
+def test_the_key_of_the_marks_of_a_run_is_not_kept(tmp_path: Path) -> None:
+    folder = DataFolder(tmp_path / "lab" / RUN)
+    folder.path.mkdir(parents=True)
+    one, other = folder.mark_key(), folder.mark_key()
+
+    assert (len(one), one == other) == (32, False)
+    assert list(folder.path.iterdir()) == []

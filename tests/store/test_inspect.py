@@ -6,9 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from interlock.store.inspect import Looked, kept_servers, look, versions_of
+from interlock.core.drift import Reviewed, definition_of
+from interlock.core.safety import SafetyClass
+from interlock.store.audit.seals import Keep
+from interlock.store.chain import Break
+from interlock.store.inspect import Looked, Remembered, kept_servers, look, remembered, versions_of
 from interlock.store.migrate import migrations
 from interlock.store.protocol import KeptServer, Store, StoreUnavailable
+from tests.store.audit.logs import Office, sealed_folder, tamper
 from tests.store.examples import activity, log_of
 
 
@@ -32,6 +37,56 @@ async def test_what_was_changed_is_found_where_it_was_looked(
 
     assert (broken is not None) == found
     assert broken is None or broken.seq == number
+
+
+async def _pruned(folder: Path) -> Path:
+    """A database whose log begins with entry 21, because what was before it was removed on purpose."""
+    async with Office(await sealed_folder(folder)) as office:
+        assert await office.sealer.prune(Keep(records=15), "olga") is not None
+        return office.folder / "interlock.db"
+
+
+async def test_a_log_whose_beginning_was_removed_on_purpose_is_whole(tmp_path: Path) -> None:
+    path = await _pruned(tmp_path)
+
+    assert look(path, 1_000).broken is None
+    assert look(path, 1_000).entries == 21  # of 40, and the one that tells of the removal
+
+
+async def test_a_removal_that_was_cut_short_leaves_a_log_that_is_whole(tmp_path: Path) -> None:
+    class Died(Exception):
+        pass
+
+    async with Office(await sealed_folder(tmp_path)) as office:
+        shed = office.store.seals.shed
+
+        async def die(upto: int, most: int) -> int:
+            await shed(upto, 10)
+            raise Died
+
+        office.store.seals.shed = die  # type: ignore[method-assign] - the process dies here
+        with pytest.raises(Died):
+            await office.sealer.prune(Keep(records=15), "olga")
+        (first,) = await office.store.log_entries(0, 1)
+
+    assert first.seq == 11
+    assert look(tmp_path / "interlock.db", 1_000).broken is None
+
+
+@pytest.mark.parametrize(
+    ("what", "found"),
+    [
+        ("DELETE FROM entry WHERE seq = 21", Break(1, "it is missing")),
+        ("UPDATE entry SET prev = zeroblob(32) WHERE seq = 21", Break(21, "it does not follow the entry before it")),
+        ("DELETE FROM seal WHERE kind = 'pruned'", Break(1, "it is missing")),
+        ("UPDATE seal SET text = 'x' WHERE kind = 'pruned'", Break(1, "it is missing")),
+    ],
+)
+async def test_what_no_seal_says_was_removed_is_missing(tmp_path: Path, what: str, found: Break) -> None:
+    path = await _pruned(tmp_path)
+    tamper(tmp_path, (what, ()))
+
+    assert look(path, 1_000).broken == found
 
 
 def test_what_is_no_database_of_ours_is_told_and_left_alone(tmp_path: Path) -> None:
@@ -77,3 +132,23 @@ def test_the_version_of_what_is_not_ours_is_refused(tmp_path: Path, statement: s
         versions_of(tmp_path / "other.db")
     with pytest.raises(StoreUnavailable):
         versions_of(tmp_path / "none.db")
+
+
+async def test_what_is_known_of_servers_is_seen_while_it_is_written(store: Store, path: Path) -> None:
+    known = {"t": Reviewed(definition_of('{"name":"t"}')), "gone": Reviewed(None)}
+    await store.begin_baseline("a", known, activity(1))
+    await store.put_override("a", "t", SafetyClass.DANGEROUS, activity(2))
+    await store.put_server("a", KeptServer(enabled=False), activity(3))
+
+    assert remembered(path) == Remembered(
+        {"a": [{"name": "t"}]}, {"a": {"t": SafetyClass.DANGEROUS}}, {"a": KeptServer(enabled=False)}
+    )
+
+
+def test_without_a_database_nothing_is_known_of_servers(tmp_path: Path) -> None:
+    other = tmp_path / "other.db"
+    other.write_text("no database")
+
+    assert remembered(tmp_path / "none.db") == Remembered()
+    with pytest.raises(StoreUnavailable):
+        remembered(other)

@@ -1,6 +1,9 @@
 """Bringing a database to the version of the program."""
 
+import shutil
 import sqlite3
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Generator
 from contextlib import closing, contextmanager
@@ -8,9 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from interlock.store.migrate import APPLICATION_ID, Migration, migrate, migrations
+from interlock.store.migrate import APPLICATION_ID, Migration, migrate, migrations, versions
 from interlock.store.protocol import StoreUnavailable
 
+ROOT = Path(__file__).parent.parent.parent
 MANY = (
     Migration(
         1,
@@ -85,7 +89,7 @@ def test_a_new_database_gets_every_table(path: Path) -> None:
 
     assert names == {
         *("chain", "entry", "activity", "token", "baseline", "reviewed", "override", "server"),
-        *("approval", "granted", "freeze"),
+        *("approval", "granted", "freeze", "seal"),
     }
 
 
@@ -133,6 +137,55 @@ def test_a_process_killed_at_any_statement_leaves_a_whole_version(tmp_path: Path
         with opened(path) as connection:
             migrate(connection, steps)
         assert content_of(path) == content_of(complete)
+
+
+def test_a_real_process_killed_at_any_statement_of_any_migration_loses_nothing_and_the_next_completes_it(
+    tmp_path: Path,
+) -> None:
+    ours = migrations()
+    command = [sys.executable, "-m", "tests.store.child_migrator", str(tmp_path)]
+    kills = int(subprocess.run(command, cwd=ROOT, check=True, capture_output=True, timeout=120).stdout)
+    left = sorted(tmp_path.glob("killed-*.db"))
+
+    assert len(left) == kills >= sum(len(each.sql.split(";\n")) for each in ours)
+    for path in left:
+        version = int(path.stem.split("-")[1])
+        before = _everything_in(tmp_path / f"old-{version - 1}.db")
+        with opened(path) as connection:
+            found = list(connection.iterdump())
+            assert found == before, path.name
+            assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+            migrate(connection, ours[:version])
+        assert _everything_in(path) == _everything_in(_brought_to(version, tmp_path)), path.name
+
+
+def _everything_in(path: Path) -> list[str]:
+    with opened(path) as connection:
+        (version,) = connection.execute("PRAGMA user_version").fetchone()
+        assert connection.execute("PRAGMA application_id").fetchone() == (APPLICATION_ID if version else 0,)
+        return list(connection.iterdump())
+
+
+def _brought_to(version: int, folder: Path) -> Path:
+    """The database of the version before, migrated by somebody whom nobody killed."""
+    path = folder / f"complete-{version}.db"
+    if not path.exists():
+        shutil.copy(folder / f"old-{version - 1}.db", path)
+        with opened(path) as connection:
+            migrate(connection, migrations()[:version])
+    return path
+
+
+@pytest.mark.parametrize("known", range(1, len(migrations())))
+def test_a_program_that_knows_fewer_of_our_versions_refuses_a_newer_database(path: Path, known: int) -> None:
+    newest = len(migrations())
+    with opened(path) as connection:
+        migrate(connection, migrations())
+        before = list(connection.iterdump())
+        with pytest.raises(StoreUnavailable, match=f"version {newest} and .* up to {known}: install the Interlock"):
+            migrate(connection, migrations()[:known])
+
+        assert list(connection.iterdump()) == before
 
 
 def _schema_after(path: Path, steps: tuple[Migration, ...]) -> list[str]:
@@ -214,3 +267,15 @@ def test_a_database_of_another_program_is_refused_and_left_alone(path: Path, sta
             migrate(connection, migrations())
 
         assert list(connection.iterdump()) == before
+
+
+@pytest.mark.parametrize("name", ["pragma_user_version(user_version)", "pragma_application_id(application_id)"])
+def test_a_view_that_is_named_like_a_pragma_is_not_asked(tmp_path: Path, name: str) -> None:
+    path = tmp_path / "interlock.db"
+    endless = "WITH RECURSIVE n (id) AS (SELECT 1 UNION ALL SELECT id + 1 FROM n) SELECT id FROM n"
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        migrate(connection, migrations())
+        connection.execute(f"CREATE VIEW {name} AS {endless}")
+        version, known = versions(connection)
+
+    assert version == known

@@ -9,11 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import structs
 
-from interlock.core.drift import Reviewed, definition_of
+from interlock.core.drift import Reviewed, definition_of, definitions
 from interlock.core.lifecycle import CallState
 from interlock.core.model import Json, OperationType
+from interlock.core.redact import KnownSecrets
 from interlock.store.protocol import Activity, ActivityType
 from interlock.store.rows import (
+    LOOKED_AT,
     activity_of,
     cursor_of,
     nearest_integer,
@@ -26,6 +28,7 @@ from interlock.store.rows import (
     token_row,
 )
 from tests.core.strategies import json_values
+from tests.issued import one_of_each
 from tests.store.examples import NOW, activity, token
 
 WORDS = st.one_of(st.none(), st.text(max_size=4))
@@ -150,3 +153,48 @@ def test_a_cursor_of_which_one_character_was_changed_is_read_or_refused() -> Non
     for position, letter in product(range(len(made)), "A_-=é"):
         with contextlib.suppress(ValueError):
             place_of(made[:position] + letter + made[position + 1 :])
+
+
+# Secrets ----------------------------------------------------------------------------------------------------------
+SECRET = one_of_each(1)[-1]
+LATER = [each for each in ActivityType if each not in LOOKED_AT]
+
+
+@pytest.mark.parametrize("kind", LATER)
+def test_whatever_is_told_beside_calls_becomes_a_row_without_a_secret(kind: ActivityType) -> None:
+    body: dict[str, Json] = {"reason": SECRET.text, "problems": [SECRET.text], "scope": {"deep": {"api_key": "x-y-z"}}}
+    told = Activity("a", NOW, kind, CallState.SUCCESS, body, server=SECRET.text, tool=f"x {SECRET.text}")
+
+    record = record_of(told)
+
+    assert SECRET.body not in repr(record)
+    assert "x-y-z" not in repr(record)
+
+
+def test_what_the_gateway_holds_itself_becomes_no_row_either() -> None:
+    told = Activity("a", NOW, ActivityType.SYSTEM, CallState.SUCCESS, {"detail": "said swordfish-swordfish"})
+
+    assert "swordfish" not in repr(record_of(told, KnownSecrets(["swordfish-swordfish"])))
+
+
+def test_our_own_names_hide_nothing_though_they_sound_secret() -> None:
+    told = Activity("a", NOW, ActivityType.TOKEN_CHANGE, CallState.SUCCESS, {"token": "t1", "request_session_id": "s"})
+
+    assert activity_of(record_of(told).row) == told
+
+
+def test_a_definition_is_kept_without_its_secrets_and_is_still_the_same() -> None:
+    plain = {"name": "a", "inputSchema": {"properties": {"password": {"type": "string"}}}}
+    for descriptor in (plain, {**plain, "description": f"use {SECRET.text}"}):
+        (each,) = definitions([descriptor]).values()
+        *_, kept, told = reviewed_row("s", "a", Reviewed(each, "told"))
+
+        assert SECRET.body not in str(kept)
+        assert '"password":{"type":"string"}' in str(kept)
+        assert reviewed_of(str(kept), str(told)) == Reviewed(each, "told")
+
+
+def test_a_definition_with_another_secret_is_another_one() -> None:
+    one, other = (definitions([{"name": "a", "description": each.text}])["a"] for each in one_of_each(2)[:2])
+
+    assert reviewed_of(str(reviewed_row("s", "a", Reviewed(one))[2]), None) != Reviewed(other)

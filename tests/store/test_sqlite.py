@@ -20,9 +20,10 @@ import pytest
 from interlock.core.lifecycle import CallState
 from interlock.store import sqlite
 from interlock.store.chain import Break, first_break
+from interlock.store.inspect import look
 from interlock.store.migrate import migrate, migrations
 from interlock.store.protocol import ActivityFilter, ActivityType, LogEntry, StoreUnavailable
-from interlock.store.sqlite import READER_PRAGMAS, WRITER_PRAGMAS, SqliteStore, connect, prepare
+from interlock.store.sqlite import PATIENCE, READER_PRAGMAS, WRITER_PRAGMAS, SqliteStore, connect, prepare
 from interlock.store.writer import Limits
 from tests.store.examples import (
     ALLOW,
@@ -179,7 +180,7 @@ async def test_a_store_that_could_not_start_refuses_and_can_be_closed(path: Path
     await newer.close()
 
 
-def test_a_folder_that_may_only_be_read_is_refused_and_works_once_it_may_be_written() -> None:
+def test_a_folder_that_may_only_be_read_is_refused_and_checked_and_works_once_it_may_be_written() -> None:
     with tempfile.TemporaryDirectory() as name:
         Path(name).chmod(0o755)
         folder = Path(name) / "data"
@@ -187,8 +188,8 @@ def test_a_folder_that_may_only_be_read_is_refused_and_works_once_it_may_be_writ
         command = [sys.executable, "-m", "tests.store.child_without_rights", str(folder)]
         done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
 
-    first, again, other, deeper, mended = done.stdout.splitlines()
-    assert (first, mended) == ("open", "open")
+    first, again, other, deeper, checked, mended = done.stdout.splitlines()
+    assert (first, checked, mended) == ("open", "1 records", "open")
     assert "interlock.db: " in again
     assert "Permission denied" in other
     assert "Permission denied" in deeper
@@ -334,11 +335,60 @@ async def _write_until_refused(store: SqliteStore) -> tuple[int, str]:
 async def test_a_database_that_has_gone_is_not_made_anew(store: SqliteStore, path: Path) -> None:
     os.unlink(path)
 
-    with pytest.raises(StoreUnavailable, match="unable to open database file"):
+    with pytest.raises(StoreUnavailable, match="was removed or replaced"):
         await store.write([activity(1)])
-    with pytest.raises(StoreUnavailable, match="unable to open database file"):
+    with pytest.raises(StoreUnavailable, match="was removed or replaced"):
         await store.list_activities(ActivityFilter())
     assert list(path.parent.iterdir()) == []
+
+
+async def test_nothing_is_written_to_a_database_that_was_taken_away_until_it_is_back(
+    store: SqliteStore, path: Path
+) -> None:
+    await store.write([activity(1)])
+    os.rename(path, path.with_name("elsewhere"))
+    with pytest.raises(StoreUnavailable, match="was removed or replaced"):
+        await store.write([activity(2)])
+    os.rename(path.with_name("elsewhere"), path)
+    await store.write([activity(3)])
+
+    assert [each.id for each in (await store.list_activities(ActivityFilter())).items] == [
+        activity(3).id,
+        activity(1).id,
+    ]
+
+
+async def test_nothing_is_written_to_a_database_that_took_the_place_of_ours(store: SqliteStore, path: Path) -> None:
+    await store.write([activity(1)])
+    other = path.with_name("other")
+    prepare(other, TickingClock(), PATIENCE)
+    os.rename(other, path)
+
+    with pytest.raises(StoreUnavailable, match="was removed or replaced"):
+        await store.write([activity(2)])
+
+
+async def test_what_is_written_ahead_is_not_written_into_nothing(path: Path) -> None:
+    store = SqliteStore(path, TickingClock())
+    await store.start()
+    await store.write([activity(1)])
+    await store.write([activity(2)])
+    os.unlink(path.with_name(f"{path.name}-wal"))
+    with pytest.raises(StoreUnavailable, match="-wal was removed"):
+        await store.write([activity(3)])
+    await store.close()
+
+    assert look(path, 10).entries == 2
+
+
+async def test_a_trigger_that_leaves_records_out_is_told_and_nothing_is_written(store: SqliteStore, path: Path) -> None:
+    await store.write([activity(1)])
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute("CREATE TRIGGER sqlitex BEFORE INSERT ON activity BEGIN SELECT RAISE(IGNORE); END")
+
+    with pytest.raises(StoreUnavailable, match="Of 1 rows 0 were taken"):
+        await store.write([activity(2)])
+    assert len(await store.log_entries(0, 10)) == 1
 
 
 async def test_a_store_that_was_never_started_can_be_closed(path: Path) -> None:
@@ -424,7 +474,7 @@ async def test_an_entry_that_is_written_while_somebody_looks_is_not_waited_for_i
 
 # Giving up ------------------------------------------------------------------------------------------------------
 async def test_whoever_gives_up_starting_leaves_nobody_at_work_in_the_folder(path: Path) -> None:
-    loop, given_up = asyncio.get_running_loop(), threading.Event()
+    loop, given_up, before = asyncio.get_running_loop(), threading.Event(), set(threading.enumerate())
 
     class Meanwhile(StoppedClock):
         """Asked for the time while the database is made, it has the start given up."""
@@ -438,4 +488,5 @@ async def test_whoever_gives_up_starting_leaves_nobody_at_work_in_the_folder(pat
     with pytest.raises(asyncio.CancelledError):
         await starting
 
-    assert [each.name for each in threading.enumerate() if each.name.startswith("interlock-store-reader")] == []
+    begun = set(threading.enumerate()) - before
+    assert [each.name for each in begun if each.name.startswith("interlock-store-reader")] == []

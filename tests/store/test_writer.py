@@ -245,6 +245,36 @@ async def test_the_writer_ails_from_a_failure_to_the_next_success(paper: Paper, 
     assert (healthy, after_one, after_two, writer.ailing) == (False, True, True, False)
 
 
+async def test_a_batch_with_nothing_in_it_does_not_prove_that_the_writer_is_well(
+    paper: Paper, writer: GroupWriter
+) -> None:
+    paper.failures = 1
+    await refused(writer, 1)
+    asked = asyncio.get_running_loop().create_future()
+    writer.put(Job((), None, asked, (Rows("x", ()),)))
+    await asked
+    after_nothing = writer.ailing
+    await written(writer, 2)
+
+    assert (after_nothing, writer.ailing) == (True, False)
+
+
+async def test_that_records_fail_and_that_they_are_written_again_is_said_once_each(
+    paper: Paper, writer: GroupWriter, caplog: pytest.LogCaptureFixture
+) -> None:
+    paper.failures = 3
+    for number in (1, 2, 3):
+        await refused(writer, number)
+    for number in (4, 5):
+        await written(writer, number)
+    await asyncio.to_thread(writer.close)
+
+    assert [each.getMessage() for each in caplog.records] == [
+        "Records cannot be written: disk full. Calls that need one are refused until they can.",
+        "Records can be written again.",
+    ]
+
+
 async def test_what_is_lost_while_a_loss_is_being_written_down_is_told_next(paper: Paper, writer: GroupWriter) -> None:
     paper.failures = 1
     await paper.hold_up(writer)

@@ -17,7 +17,7 @@ from interlock.forward.drift import Drift
 from interlock.store.protocol import ActivityFilter, ActivityType
 from interlock.store.sqlite import SqliteStore
 
-KILLS = int(os.environ.get("INTERLOCK_TEST_KILLS", "3")) * 2
+KILLS = int(os.environ.get("INTERLOCK_TEST_KILLS", "30")) // 5
 TOOLS = [{"name": f"tool-{number}", "description": "x" * 500} for number in range(3_000)]
 CHILD = """
 import asyncio, json, sys

@@ -11,6 +11,7 @@ import httpx2
 import pytest
 
 from tests.running import Running, server_yaml, serving
+from tests.talking import NO_TLS
 from tests.upstream.running import http_upstream, stdio_argv
 
 CLIENTS = 50
@@ -72,7 +73,7 @@ async def _ask(
 
 async def test_fifty_clients_with_equal_ids_each_get_their_own_answers(gateway: Running) -> None:
     limits = httpx2.Limits(max_connections=CLIENTS)
-    async with httpx2.AsyncClient(limits=limits, timeout=60) as http, asyncio.TaskGroup() as group:
+    async with httpx2.AsyncClient(limits=limits, timeout=60, verify=NO_TLS) as http, asyncio.TaskGroup() as group:
         clients = [
             group.create_task((legacy_client, modern_client)[number % 2](http, gateway.url, number))
             for number in range(CLIENTS)

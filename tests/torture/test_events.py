@@ -20,6 +20,7 @@ from interlock.cli.gateway import credential_of, running_at
 from interlock.store.folder import DataFolder
 from interlock.web.events import HEARTBEAT_SECONDS
 from tests.cli.running import serve_process
+from tests.talking import NO_TLS
 
 FULL = os.environ.get("HYPOTHESIS_PROFILE") == "torture"
 """The full counts in `make torture`, a sample in `make test`."""
@@ -124,7 +125,7 @@ async def stream(gateway: Gateway, last: int | None) -> AsyncGenerator[AsyncGene
                 yield Told(event["number"], event["tool"])
 
     async with (
-        httpx2.AsyncClient(timeout=30) as http,
+        httpx2.AsyncClient(timeout=30, verify=NO_TLS) as http,
         http.stream("GET", f"{gateway.url}/api/v1/events?types=activity", headers=headers) as answer,
     ):
         assert answer.status_code == 200

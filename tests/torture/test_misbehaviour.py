@@ -25,6 +25,7 @@ from interlock.store.folder import DataFolder
 from tests.cli.running import eventually, run_process, serve_process
 from tests.forward.fleets import small
 from tests.running import server_yaml
+from tests.talking import NO_TLS
 from tests.upstream.running import HttpUpstream, http_upstream
 
 FULL = os.environ.get("HYPOTHESIS_PROFILE") == "torture"
@@ -205,7 +206,7 @@ class Seen:
 
 async def endure(gateway: Process, kind: str) -> Seen:
     """Let a server misbehave beside calls to the others, then let it be good again."""
-    async with httpx2.AsyncClient(timeout=60) as http:
+    async with httpx2.AsyncClient(timeout=60, verify=NO_TLS) as http:
         assert all([await answered(http, gateway, name) for name in (*GOODS, id_of(kind))])
         before, over = gateway.forget_the_peak(), asyncio.Event()
         gateway.misbehave(kind)
@@ -225,7 +226,7 @@ async def endure(gateway: Process, kind: str) -> Seen:
 async def bear_the_loss(gateway: Process) -> Seen:
     """Kill the server over HTTP, call it and the others in vain and with success, and let it come back."""
     port = int(gateway.far.url.rpartition(":")[2].removesuffix("/mcp"))
-    async with httpx2.AsyncClient(timeout=60) as http:
+    async with httpx2.AsyncClient(timeout=60, verify=NO_TLS) as http:
         assert await answered(http, gateway, "far")
         before, over = gateway.forget_the_peak(), asyncio.Event()
         os.kill(gateway.far.pid, signal.SIGKILL)

@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from interlock.core.model import Micros
+from interlock.store.audit.seal import Seal
 from interlock.store.protocol import LogEntry
 
 BEGINNING = bytes(32)
@@ -25,9 +26,14 @@ _HEAD = struct.Struct(">qqQQQQ")
 def entry_hash(chain: str, seq: int, at: Micros, kind: str, subject: str, text: str, prev: bytes) -> bytes:
     """SHA-256 over one entry and the hash of the one before it."""
     # A stored text that is no UTF-8 was tampered with; it is read with surrogate escapes, and has to be hashed too.
-    texts = [each.encode("utf-8", "surrogateescape") for each in (chain, kind, subject, text)]
-    head = _HEAD.pack(seq, at, *map(len, texts))
-    return hashlib.sha256(b"".join((_VERSION, head, *texts, prev))).digest()
+    chain_, kind_, subject_, text_ = (each.encode("utf-8", "surrogateescape") for each in (chain, kind, subject, text))
+    return stored_hash(chain_, seq, at, kind_, subject_, text_, prev)
+
+
+def stored_hash(chain: bytes, seq: int, at: Micros, kind: bytes, subject: bytes, text: bytes, prev: bytes) -> bytes:
+    """The same, over texts as they are stored."""
+    head = _HEAD.pack(seq, at, len(chain), len(kind), len(subject), len(text))
+    return hashlib.sha256(b"".join((_VERSION, head, chain, kind, subject, text, prev))).digest()
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +44,9 @@ class Break:
     problem: str
 
 
-def first_break(entries: Iterable[LogEntry], after: LogEntry | None = None) -> Break | None:
-    """The first entry that does not link up, or None. `after` is the last one checked before, None at the beginning."""
+def first_break(entries: Iterable[LogEntry], after: LogEntry | Seal | None = None) -> Break | None:
+    """The first entry that does not link up, or None. `after` is the last one checked before, or the seal on one that
+    was removed; None at the beginning."""
     last = after
     for entry in entries:
         if problem := _problem(entry, last):
@@ -48,7 +55,7 @@ def first_break(entries: Iterable[LogEntry], after: LogEntry | None = None) -> B
     return None
 
 
-def _problem(entry: LogEntry, last: LogEntry | None) -> str:
+def _problem(entry: LogEntry, last: LogEntry | Seal | None) -> str:
     seq, prev = (1, BEGINNING) if last is None else (last.seq + 1, last.hash)
     if last is not None and entry.chain != last.chain:
         return "it belongs to another chain"

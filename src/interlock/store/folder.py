@@ -1,9 +1,13 @@
-"""The data folder: who works in it, where that gateway can be reached, and the operator's credential.
+"""The data folder: who works in it, where that gateway can be reached, the operator's credential, and the key by which
+hidden secrets are marked.
 
 One process at a time runs a gateway on a folder, because two would each take the other's calls for what a crash left
 behind. The lock is the operating system's, so it ends with the process, however that ends. Whoever finds it taken asks
 the process that holds it, at the address written into the lock file. That file is emptied by every new holder, and an
 address of a process that is gone does not count, so the operator's credential is never sent to an old one.
+
+The folder of a run of the lab is a data folder too, and no gateway's log lies in it: it is kept, shown and handed on
+with its record alone. So no key is ever made there, whoever looks into it later.
 
 This module refuses to make a folder or a file that others may read.
 """
@@ -11,12 +15,20 @@ This module refuses to make a folder or a file that others may read.
 import contextlib
 import fcntl
 import os
+import re
+import secrets
 from collections.abc import Generator
 from pathlib import Path
 
 LOCK = "gateway.lock"
 CREDENTIAL = "operator.token"
 DATABASE = "interlock.db"
+RUNS = "lab"
+"""Where the folders of runs are, each with the id of its run for a name."""
+_RUN = re.compile(r"[0-9a-f]{30}", re.ASCII)
+MARK_KEY = "marks.key"
+"""Beside the database and not in it: whoever is given a copy of the record cannot try out what was hidden."""
+_KEY_BYTES = 32
 
 
 class FolderBusy(Exception):
@@ -36,6 +48,12 @@ class DataFolder:
     @property
     def database(self) -> Path:
         return self.path / DATABASE
+
+    @property
+    def is_of_a_run(self) -> bool:
+        """Whether a run of the lab is kept here. Its record is not sealed."""
+        path = self.path.resolve()
+        return path.parent.name == RUNS and _RUN.fullmatch(path.name) is not None
 
     @property
     def credential_file(self) -> Path:
@@ -91,11 +109,29 @@ class DataFolder:
 
     def keep_credential(self, text: str) -> None:
         """Keep the operator's token where only the operator can read it; the file is whole or not there."""
-        new = self.credential_file.with_suffix(".new")
-        new.unlink(missing_ok=True)
-        with open(os.open(new, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "w", encoding="utf-8") as file:
-            file.write(f"{text}\n")
-        new.replace(self.credential_file)
+        _keep(self.credential_file, f"{text}\n".encode())
+
+    def mark_key(self) -> bytes:
+        """The key of the marks that stand for hidden secrets; the first look makes it. One that is broken is made anew,
+        and then the same secret has another mark than before. Of a run it is not kept: each look is another key."""
+        if self.is_of_a_run:
+            return secrets.token_bytes(_KEY_BYTES)
+        file = self.path / MARK_KEY
+        with contextlib.suppress(FileNotFoundError):
+            if len(key := file.read_bytes()) == _KEY_BYTES:
+                return key
+        key = secrets.token_bytes(_KEY_BYTES)
+        _keep(file, key)
+        return key
+
+
+def _keep(file: Path, content: bytes) -> None:
+    """Write a file that only its owner can read; it is whole or not there."""
+    new = file.with_suffix(".new")
+    new.unlink(missing_ok=True)
+    with open(os.open(new, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb") as opened:
+        opened.write(content)
+    new.replace(file)
 
 
 class Hold:

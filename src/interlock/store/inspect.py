@@ -3,16 +3,22 @@
 For the command line, which may look while a gateway works on the same file.
 """
 
+import json
 import sqlite3
+from collections.abc import Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from interlock.store import queries
+from interlock.core.drift import Reviewed
+from interlock.core.model import JsonObject
+from interlock.core.safety import SafetyClass
+from interlock.store import queries, seal_queries
+from interlock.store.audit.seal import Seal, SealKind, seal_of
 from interlock.store.chain import Break, first_break
 from interlock.store.migrate import versions
-from interlock.store.protocol import KeptServer, StoreUnavailable
-from interlock.store.rows import entry_of, server_of
+from interlock.store.protocol import KeptServer, LogEntry, StoreUnavailable
+from interlock.store.rows import entry_of, reviewed_of, server_of
 from interlock.store.sqlite import PATIENCE, READER_PRAGMAS, connect
 
 
@@ -33,12 +39,28 @@ def look(path: Path, most: int) -> Looked:
             ((end,),) = connection.execute(queries.LOG_END, (chain,)).fetchall()
             # One more, which those that are checked have to follow; the first of all follows nothing.
             rows = connection.execute(queries.ENTRIES, (chain, max(0, end - most - 1), most + 1)).fetchall()
+            entries = [entry_of(row) for row in rows]
+            after = entries[0] if len(entries) > most else _removed_before(connection, entries)
     except (OSError, sqlite3.Error) as failed:
         raise StoreUnavailable(str(failed)) from None
-    entries = [entry_of(row) for row in rows]
-    whole = len(entries) <= most
-    broken = first_break(entries) if whole else first_break(entries[1:], entries[0])
+    broken = first_break(entries[1:] if after in entries[:1] else entries, after)
     return Looked(min(len(entries), most), entries[-1].at if entries else None, broken)
+
+
+def _removed_before(connection: sqlite3.Connection, entries: Sequence[LogEntry]) -> LogEntry | Seal | None:
+    """What the oldest entries that are left follow: nothing, the seal on what was removed, or, where a removal was cut
+    short, the first of them. Whether that seal is genuine is for `interlock audit verify` to say."""
+    if not entries or entries[0].seq == 1:
+        return None
+    begin = entries[0]
+    rows = connection.execute(seal_queries.LAST_SEAL, (begin.chain, SealKind.PRUNED.value)).fetchall()
+    try:
+        pruned = seal_of(*rows[0]) if rows else None
+    except (TypeError, ValueError):  # whoever can write the file can put anything there
+        return None
+    if pruned is None or pruned.seq < begin.seq - 1:
+        return None
+    return pruned if pruned.seq == begin.seq - 1 else begin
 
 
 def kept_servers(path: Path) -> dict[str, KeptServer]:
@@ -60,3 +82,39 @@ def versions_of(path: Path) -> tuple[int, int]:
             return versions(connection)
     except (OSError, sqlite3.Error) as failed:
         raise StoreUnavailable(str(failed)) from None
+
+
+@dataclass(frozen=True, slots=True)
+class Remembered:
+    """What a database knows of servers: the tools that were reviewed, the classes that were set, what is kept."""
+
+    tools: Mapping[str, Sequence[JsonObject]] = field(default_factory=dict[str, Sequence[JsonObject]])
+    overrides: Mapping[str, Mapping[str, SafetyClass]] = field(default_factory=dict[str, Mapping[str, SafetyClass]])
+    servers: Mapping[str, KeptServer] = field(default_factory=dict[str, KeptServer])
+
+
+def remembered(path: Path) -> Remembered:
+    """What is known of servers; nothing without a database. Raises StoreUnavailable."""
+    if not path.exists():
+        return Remembered()
+    try:
+        with closing(connect(path, PATIENCE, READER_PRAGMAS)) as connection:
+            reviewed = connection.execute(queries.BASELINES).fetchall()
+            classes = connection.execute(queries.OVERRIDES).fetchall()
+    except (OSError, sqlite3.Error) as failed:
+        raise StoreUnavailable(str(failed)) from None
+    tools: dict[str, list[JsonObject]] = {}
+    for server, tool, definition, told in reviewed:
+        descriptor = None if tool is None else _descriptor(reviewed_of(definition, told))
+        if descriptor is not None:
+            tools.setdefault(server, []).append(descriptor)
+    overrides: dict[str, dict[str, SafetyClass]] = {}
+    for server, tool, safety_class in classes:
+        overrides.setdefault(server, {})[tool] = SafetyClass(safety_class)
+    return Remembered(tools, overrides, kept_servers(path))
+
+
+def _descriptor(reviewed: Reviewed) -> JsonObject | None:
+    """The descriptor that was reviewed; None where several stood under one name, or none does any more."""
+    text = "" if reviewed.definition is None else reviewed.definition.text
+    return json.loads(text) if text.startswith("{") else None

@@ -18,15 +18,11 @@ from interlock.store.queries import BEGIN, COMMIT
 
 APPLICATION_ID = int.from_bytes(b"Intl")
 
-# How far the database has come.
-_VERSION = "SELECT user_version FROM pragma_user_version"
-
-# Whose the database is, how far it has come, and whether anything is in it: one statement, because another process may
-# be migrating it right now.
-_ORIGIN = """
-SELECT application_id, user_version, (SELECT count(*) FROM sqlite_master)
-FROM pragma_application_id, pragma_user_version
-"""
+# Whose the database is, how far it has come, and whether anything is in it. Pragmas and not the tables of the same
+# names: in the place of those somebody could have put a view, and one can be without end.
+_APPLICATION = "PRAGMA application_id"
+_VERSION = "PRAGMA user_version"
+_PARTS = "SELECT count(*) FROM sqlite_master"
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +83,7 @@ def _statements(sql: str) -> Iterator[str]:
 
 
 def _refuse_others(connection: sqlite3.Connection, known: int) -> None:
-    application, version, tables = connection.execute(_ORIGIN).fetchone()
+    application, version, tables = _origin(connection)
     if application != APPLICATION_ID and (version or tables):
         raise StoreUnavailable(
             "The database belongs to another program: give the store a path of its own. Nothing was changed."
@@ -97,6 +93,16 @@ def _refuse_others(connection: sqlite3.Connection, known: int) -> None:
             f"The database has version {version} and this Interlock knows versions up to {known}: install the Interlock"
             " that wrote it, or give the store another path. Nothing was changed."
         )
+
+
+def _origin(connection: sqlite3.Connection) -> list[int]:
+    """All three of one moment, because another process may be migrating the database right now."""
+    if connection.in_transaction:
+        return [connection.execute(each).fetchone()[0] for each in (_APPLICATION, _VERSION, _PARTS)]
+    connection.execute("BEGIN")
+    found = _origin(connection)
+    connection.execute(COMMIT)
+    return found
 
 
 def _version(connection: sqlite3.Connection) -> int:

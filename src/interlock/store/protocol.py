@@ -24,6 +24,7 @@ from interlock.core.safety import SafetyClass
 
 if TYPE_CHECKING:
     from interlock.store.approvals import Approvals
+    from interlock.store.audit.seals import Seals
 
 
 class StoreUnavailable(Exception):
@@ -191,6 +192,11 @@ class Store(Protocol):
     @property
     def approvals(self) -> "Approvals":
         """What the desk needs, kept by the same writer."""
+        ...
+
+    @property
+    def seals(self) -> "Seals":
+        """What whoever seals the log needs, kept by the same writer."""
         ...
 
     @property

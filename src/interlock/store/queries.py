@@ -78,6 +78,84 @@ ENTRIES = """
 SELECT chain, seq, at, kind, subject, text, prev, hash FROM entry WHERE chain = ? AND seq > ? ORDER BY seq LIMIT ?
 """
 
+# The same for the check, which reads them all, one after the other.
+STORED = """
+SELECT seq, at, kind, subject, text, prev, hash FROM entry WHERE chain = ? AND seq > ? AND seq <= ? ORDER BY seq
+"""
+
+# Entries that stand in no place of the chain.
+STRANGERS = """
+SELECT (SELECT count(*) FROM entry WHERE chain < ?) + (SELECT count(*) FROM entry WHERE chain > ?)
+    + (SELECT count(*) FROM entry WHERE chain = ? AND seq < 1) + (SELECT count(*) FROM seal WHERE chain <> ?)
+"""
+
+# The row of the list as the log tells of it: its columns in the order of their names. Only nearly so, because each of
+# the two writes odd characters in its own way; what differs is looked at again. All columns after the body go through
+# one function, because a call of a function costs as much as what it does.
+_AFTER_BODY = (
+    "caller",
+    "id",
+    "intent_type",
+    "rule_id",
+    "safety_class",
+    "server",
+    "session_id",
+    "status",
+    "tool",
+    "type",
+    "verdict",
+    "workspace",
+)
+_ROW_TEXT = """'{{"approval_id":' || json_quote(activity.approval_id) || ',"at":' || activity.at
+    || ',"body":' || activity.body || ',' || substr(json_object({}), 2)""".format(
+    ", ".join(f"'{name}', activity.{name}" for name in _AFTER_BODY)
+)
+_COLUMNS = ("approval_id", "at", "body", *_AFTER_BODY)
+
+# What the log says last of each activity, where the list seems to say something else or nothing. At the end, with no
+# subject, of how many activities the log tells. Both tables are read by their rowids: the way through an index is a
+# second search for each row. That the index of the log agrees with its table is checked by itself. SQLite promises that
+# a plain column beside max() is that of the row with the maximum.
+DISAGREEING = f"""
+WITH latest AS MATERIALIZED (
+    SELECT max(seq) AS seq, rowid AS place FROM entry NOT INDEXED WHERE chain = ? GROUP BY subject
+)
+SELECT entry.seq, entry.subject, entry.text, activity.*
+FROM latest JOIN entry ON entry.rowid = latest.place
+LEFT JOIN activity ON activity.rowid = (SELECT listed.rowid FROM activity AS listed WHERE listed.id = entry.subject)
+WHERE activity.id IS NULL OR entry.text IS NOT {_ROW_TEXT}
+UNION ALL
+SELECT count(*), NULL, NULL, {", ".join(["NULL"] * len(_COLUMNS))} FROM latest
+"""  # noqa: S608 - put together from constants
+LISTED = "SELECT count(*) FROM activity NOT INDEXED"
+
+# Approvals that are on record and not kept. The activity of an approval has its id.
+APPROVALS_LOST = """
+SELECT id FROM activity NOT INDEXED
+WHERE type = 'approval' AND id = approval_id AND id NOT IN (SELECT id FROM approval NOT INDEXED)
+"""
+# Approvals of which the list of activities tells nothing. Where old entries were removed, or are about to be, those
+# that are older than what stays may have lost theirs.
+APPROVALS_UNTOLD = """
+SELECT id FROM approval NOT INDEXED WHERE id NOT IN (SELECT id FROM activity NOT INDEXED WHERE type = 'approval')
+    AND (? = 0 OR created_at > (SELECT at FROM entry WHERE chain = ? AND seq > ? ORDER BY seq LIMIT 1))
+"""
+
+# Everything that was put into the database, as it was written; a name says nothing, because anybody can give one. Left
+# out are the indexes that SQLite makes for itself, which have no words of their own, and the tables in which it keeps
+# what it counted.
+SCHEMA = """
+SELECT type, name, tbl_name, sql FROM sqlite_master
+WHERE (type <> 'index' OR sql IS NOT NULL) AND (type <> 'table' OR name NOT IN ('sqlite_stat1', 'sqlite_stat4'))
+"""
+
+# Whether the file is whole where the proof stands and in what is shown, with the indexes: what is found by one is not
+# read in the table, and what one leaves out is not found.
+WHOLE = tuple(f"PRAGMA integrity_check({each})" for each in ("entry", "seal", "chain", "activity", "approval"))
+
+# All seals of a chain, in order.
+SEALS = "SELECT kind, seq, at, text, key, signature FROM seal WHERE chain = ? ORDER BY seq, kind"
+
 # Where the log of a chain ends.
 LOG_END = "SELECT coalesce(max(seq), 0) FROM entry WHERE chain = ?"
 

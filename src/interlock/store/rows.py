@@ -4,6 +4,9 @@ All turning into text happens here, once, in the thread of whoever writes: a val
 before it is queued, so that it fails its own caller and never the batch it would have joined; and what is written later
 is what was given, whatever became of it since.
 
+INVARIANT: no activity becomes a row with a secret in it. What is told of a call has been looked at where it was made,
+many at a time, because there are so many; whatever else is told is looked at here, whoever brings it.
+
 This module refuses to know SQL, and what a row is for.
 """
 
@@ -17,15 +20,18 @@ import msgspec
 from msgspec import Struct
 
 from interlock.core.canonical import canonical_text
-from interlock.core.drift import Reviewed, definition_of
+from interlock.core.drift import Definition, Reviewed, definition_of
 from interlock.core.lifecycle import CallState
 from interlock.core.model import Json, Micros
+from interlock.core.redact import NOTHING_KNOWN, KnownSecrets, has_nothing_to_hide, redact, redact_text, redact_texts
 from interlock.store.protocol import Activity, ActivityCount, ActivityType, KeptServer, LogEntry, Token
 
 SqlValue: TypeAlias = str | int | bytes | None
 Row: TypeAlias = tuple[SqlValue, ...]
 
 _INTEGERS = range(-(2**63), 2**63)
+LOOKED_AT = frozenset({ActivityType.TOOL_CALL, ActivityType.POLICY_DECISION})
+"""What `kept` makes, and nobody else."""
 _COLUMNS = Activity.__struct_fields__
 _OPTIONAL = attrgetter(*_COLUMNS[5:])
 _ENCODER = msgspec.json.Encoder(order="sorted")
@@ -47,14 +53,28 @@ class Record(Struct, frozen=True):
         return cast("Micros", self.row[1])
 
 
-def record_of(activity: Activity) -> Record:
+def record_of(activity: Activity, known: KnownSecrets = NOTHING_KNOWN) -> Record:
     """Make an activity ready to be written. Raises ValueError when no database could hold it."""
+    if activity.type not in LOOKED_AT:
+        activity = _without_secrets(activity, known)
     body = json_text(activity.body)
     optional = map(_plain, _OPTIONAL(activity))
     row = storable((activity.id, activity.at, activity.type.value, activity.status.value, body, *optional))
+    return Record(activity.type.value, activity.id, row_text(row), row)
+
+
+def row_text(row: Row) -> str:
+    """What the log tells of an activity: its whole row, as JSON."""
     told: dict[str, object] = dict(zip(_COLUMNS, row, strict=True))
-    told["body"] = msgspec.Raw(body.encode())
-    return Record(activity.type.value, activity.id, _ENCODER.encode(told).decode(), row)
+    told["body"] = msgspec.Raw(cast("str", row[4]).encode())
+    return _ENCODER.encode(told).decode()
+
+
+def _without_secrets(activity: Activity, known: KnownSecrets) -> Activity:
+    # The names of its members are ours, and some of them sound secret; what is in them may be anybody's.
+    body = {name: redact(value, known) for name, value in activity.body.items()}
+    server, tool = (None if each is None else redact_text(each, known) for each in (activity.server, activity.tool))
+    return msgspec.structs.replace(activity, body=body, server=server, tool=tool)
 
 
 def activity_of(row: Sequence[Any]) -> Activity:
@@ -92,15 +112,29 @@ def token_of(row: Sequence[Any]) -> Token:
     return Token(identity, principal, kind, known, secret_hash, created_at, expires_at, revoked_at, json.loads(scope))
 
 
-def reviewed_row(server: str, tool: str, each: Reviewed) -> Row:
+def reviewed_row(server: str, tool: str, each: Reviewed, known: KnownSecrets = NOTHING_KNOWN) -> Row:
     """The row of what is remembered of a tool. Raises ValueError when no database could hold it."""
-    return storable((server, tool, None if each.definition is None else each.definition.text, each.told))
+    definition = None if each.definition is None else _definition_text(each.definition, known)
+    return storable((server, tool, definition, each.told))
+
+
+def _definition_text(definition: Definition, known: KnownSecrets) -> str:
+    """A definition as it is kept. If something in it is hidden, its fingerprint stands before it: the text that is left
+    has another one."""
+    text = definition.text
+    if not text.startswith("{") or has_nothing_to_hide(text.encode("utf-8", "surrogateescape"), known):
+        return text
+    shown = canonical_text(redact_texts(json.loads(text), known))
+    return text if shown == text else f"{definition.fingerprint}\n{shown}"
 
 
 def reviewed_of(definition: str | None, told: str | None) -> Reviewed:
-    """What is remembered of a tool, from its columns. The fingerprint is taken anew: a text that was tampered with is
-    another definition."""
-    return Reviewed(None if definition is None else definition_of(definition), told)
+    """What is remembered of a tool, from its columns. The fingerprint is taken anew where nothing is hidden: a text
+    that was tampered with is another definition."""
+    if definition is None:
+        return Reviewed(None, told)
+    fingerprint, hidden, text = definition.partition("\n")
+    return Reviewed(Definition(text, fingerprint) if hidden else definition_of(definition), told)
 
 
 def server_row(server: str, kept: KeptServer) -> Row:

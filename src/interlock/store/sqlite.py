@@ -28,9 +28,11 @@ from interlock.core.canonical import canonical_text
 from interlock.core.drift import Reviewed
 from interlock.core.lifecycle import CALL, CallState
 from interlock.core.model import Micros
+from interlock.core.redact import NOTHING_KNOWN, KnownSecrets
 from interlock.core.safety import SafetyClass
 from interlock.store import queries
 from interlock.store.approvals import Approvals
+from interlock.store.audit.seals import Seals
 from interlock.store.chain import BEGINNING, entry_hash
 from interlock.store.migrate import migrate, migrations
 from interlock.store.protocol import (
@@ -63,6 +65,7 @@ from interlock.store.rows import (
     token_row,
 )
 from interlock.store.sqlite_approvals import SqliteApprovals
+from interlock.store.sqlite_seals import SqliteSeals
 from interlock.store.writer import GroupWriter, Guard, Job, Limits, Rows
 
 MAX_PAGE = 500
@@ -97,18 +100,26 @@ class SqliteStore:
         self._limits = limits or Limits()
         self._patience = patience
         self._chain = ""
+        self._ledger: SqliteLedger | None = None
         self._writer: GroupWriter | None = None
         self.before_write: Callable[[], None] = lambda: None
         """Told when something that is waited for is about to be queued: what happened earlier can be queued first."""
+        self.secrets: Callable[[], KnownSecrets] = lambda: NOTHING_KNOWN
+        """Tells the values that must not be stored."""
         self._news = asyncio.Event()
         """Set at the next commit, and replaced by a new one."""
         self._reading = Handle(path, patience, READER_PRAGMAS)
         self._reader = ThreadPoolExecutor(1, "interlock-store-reader")
         self._approvals = SqliteApprovals(self._write, self._rows, clock)
+        self._seals = SqliteSeals(self._write, self._rows, lambda: self._chain, self._grown)
 
     @property
     def approvals(self) -> Approvals:
         return self._approvals
+
+    @property
+    def seals(self) -> Seals:
+        return self._seals
 
     @property
     def ailing(self) -> bool:
@@ -122,7 +133,7 @@ class SqliteStore:
             # The thread goes on all the same, and whoever gave up must not let go of the folder while it works there.
             self._reader.shutdown(cancel_futures=True)
             raise
-        ledger = SqliteLedger(self._path, self._clock, self._chain, self._patience)
+        self._ledger = ledger = SqliteLedger(self._path, self._clock, self._chain, self._patience)
         self._writer = GroupWriter(ledger, self._clock, self._limits, on_commit=self._committed)
 
     async def close(self) -> None:
@@ -138,10 +149,10 @@ class SqliteStore:
             self._reader.shutdown(wait=False)
 
     async def write(self, activities: Sequence[Activity]) -> None:
-        await self._write(tuple(map(record_of, activities)))
+        await self._write(activities)
 
     def write_soon(self, activities: Sequence[Activity]) -> None:
-        self._open_writer().put(Job(tuple(map(record_of, activities))))
+        self._open_writer().put(Job(self._records(activities)))
 
     async def list_activities(self, wanted: ActivityFilter) -> ActivityPage:
         limit = max(1, min(wanted.limit, MAX_PAGE))
@@ -168,6 +179,13 @@ class SqliteStore:
                 return found
             await news.wait()
 
+    async def _grown(self, to: int) -> None:
+        end = await self.log_end()
+        while max(end, self._ledger.end if self._ledger else 0) < to:
+            news = self._news
+            self._open_writer()
+            await news.wait()
+
     def _committed(self) -> None:
         self._news.set()
         self._news = asyncio.Event()
@@ -192,14 +210,14 @@ class SqliteStore:
         return {name: Tally(max(0, done - otherwise.get(name, 0)), last) for name, done, last in rows}
 
     async def add_token(self, token: Token, why: Activity) -> None:
-        if not await self._write((record_of(why),), Guard(queries.ADD_TOKEN, token_row(token))):
+        if not await self._write((why,), Guard(queries.ADD_TOKEN, token_row(token))):
             raise ValueError(f"There is a token with the id '{token.id}' already.")
 
     async def list_tokens(self) -> Sequence[Token]:
         return [token_of(row) for row in await self._rows(queries.TOKENS, ())]
 
     async def revoke_token(self, token_id: str, at: Micros, why: Activity) -> bool:
-        return await self._write((record_of(why),), Guard(queries.REVOKE_TOKEN, storable((at, token_id))))
+        return await self._write((why,), Guard(queries.REVOKE_TOKEN, storable((at, token_id))))
 
     async def baselines(self) -> Mapping[str, Mapping[str, Reviewed]]:
         found: dict[str, dict[str, Reviewed]] = {}
@@ -215,10 +233,10 @@ class SqliteStore:
 
     async def begin_baseline(self, server: str, tools: Mapping[str, Reviewed], why: Activity) -> bool:
         once = Guard(queries.BEGIN_BASELINE, storable((server, why.at)))
-        return await self._write((record_of(why),), once, _reviewed_rows(server, tools))
+        return await self._write((why,), once, _reviewed_rows(server, tools, self.secrets()))
 
     async def keep_reviewed(self, server: str, tools: Mapping[str, Reviewed | None], why: Sequence[Activity]) -> None:
-        await self._write(tuple(map(record_of, why)), rows=_reviewed_rows(server, tools))
+        await self._write(why, rows=_reviewed_rows(server, tools, self.secrets()))
 
     async def overrides(self) -> Mapping[str, Mapping[str, SafetyClass]]:
         found: dict[str, dict[str, SafetyClass]] = {}
@@ -231,7 +249,7 @@ class SqliteStore:
             put = Rows(queries.DROP_OVERRIDE, (storable((server, tool)),))
         else:
             put = Rows(queries.PUT_OVERRIDE, (storable((server, tool, safety_class.value)),))
-        await self._write((record_of(why),), rows=(put,))
+        await self._write((why,), rows=(put,))
 
     async def kept_servers(self) -> Mapping[str, KeptServer]:
         return {server: server_of(*kept) for server, *kept in await self._rows(queries.KEPT_SERVERS, ())}
@@ -241,16 +259,22 @@ class SqliteStore:
             put = Rows(queries.DROP_SERVER, (storable((server,)),))
         else:
             put = Rows(queries.PUT_SERVER, (server_row(server, kept),))
-        await self._write((record_of(why),), rows=(put,))
+        await self._write((why,), rows=(put,))
 
     async def _write(
-        self, records: tuple[Record, ...], guard: Guard | None = None, rows: tuple[Rows, ...] = ()
+        self, activities: Sequence[Activity], guard: Guard | None = None, rows: tuple[Rows, ...] = ()
     ) -> bool:
         """Whether the guard, if there is one, let it be written; durable when this returns."""
+        records = self._records(activities)
         self.before_write()
         waiter = asyncio.get_running_loop().create_future()
         self._open_writer().put(Job(records, guard, waiter, rows))
         return await waiter
+
+    def _records(self, activities: Sequence[Activity]) -> tuple[Record, ...]:
+        """The one way by which an activity gets to the writer."""
+        known = self.secrets()
+        return tuple(record_of(each, known) for each in activities)
 
     async def _rows(self, sql: str, values: Row) -> list[Any]:
         self._open_writer()
@@ -273,12 +297,15 @@ class SqliteLedger:
         self._handle = Handle(path, patience, WRITER_PRAGMAS)
         self._clock = clock
         self._chain = chain
+        self.end = self._tip = 0
+        """The number of the last entry, as of the last commit of this process; 0 before the first."""
 
     def commit(self, jobs: Sequence[Job]) -> Sequence[bool]:
         with self._handle.use() as connection:
             connection.execute(queries.BEGIN)
             written = self._write(connection, jobs)
             connection.execute(queries.COMMIT)
+        self.end = self._tip
         return written
 
     def close(self) -> None:
@@ -303,6 +330,7 @@ class SqliteLedger:
             sealed = entry_hash(chain, seq, at, record.kind, record.subject, record.text, prev)
             links.append((chain, seq, at, record.kind, record.subject, record.text, prev, sealed))
             prev = sealed
+        self._tip = seq
         return links
 
 
@@ -314,10 +342,16 @@ class Handle:
         self._patience = patience
         self._pragmas = pragmas
         self._connection: sqlite3.Connection | None = None
+        self._file: tuple[int, int] | None = None
+        """Which file it was that was opened first."""
+        self._write_ahead: tuple[int, int] | None = None
+        """Which file holds what this connection has written and not yet put into that one."""
 
     @contextmanager
     def use(self) -> Generator[sqlite3.Connection]:
         """The connection; what the database says when it fails is raised as StoreUnavailable."""
+        # A connection whose files are gone stays open: what it has written can only come back through it.
+        self._same_files()
         with ExitStack() as unless_well:
             unless_well.callback(self.close)  # which also rolls back
             try:
@@ -327,6 +361,20 @@ class Handle:
             except sqlite3.Error as problem:
                 raise StoreUnavailable(_words(problem)) from problem
             unless_well.pop_all()
+
+    def _same_files(self) -> None:
+        """Refuse to go on with files that are gone from the folder: what is written to them goes with them."""
+        file = _identity(self._path)
+        self._file = self._file or file
+        if file is None or file != self._file:
+            raise StoreUnavailable(f"{self._path} was removed or replaced while in use: put it back, or restart.")
+        if self._connection is None:
+            self._write_ahead = None
+            return
+        ahead = _identity(self._path.with_name(f"{self._path.name}-wal"))
+        self._write_ahead = self._write_ahead or ahead
+        if ahead != self._write_ahead:
+            raise StoreUnavailable(f"{self._path}-wal was removed while in use: restart, which keeps what it held.")
 
     def close(self) -> None:
         connection, self._connection = self._connection, None
@@ -360,10 +408,18 @@ def _write_ahead(connection: sqlite3.Connection) -> None:
     connection.execute(_WRITE_AHEAD_LOG)
 
 
-def connect(path: Path, patience: float, pragmas: Sequence[str] = ()) -> sqlite3.Connection:
-    """Open the database in autocommit mode; a file that is not there is not created."""
-    address = f"{path.absolute().as_uri()}?mode=rw"
-    connection = sqlite3.connect(address, timeout=patience, uri=True, isolation_level=None)
+def connect(
+    path: Path, patience: float, pragmas: Sequence[str] = (), *, one_thread: bool = True, still: bool = False
+) -> sqlite3.Connection:
+    """Open the database in autocommit mode; a file that is not there is not created.
+
+    Another thread than the one that opened it is refused, unless the caller sees to it that they take turns. With
+    `still` nobody can write to the file meanwhile, and nothing is made beside it.
+    """
+    address = f"{path.absolute().as_uri()}?{'mode=ro&immutable=1' if still else 'mode=rw'}"
+    connection = sqlite3.connect(
+        address, timeout=patience, uri=True, isolation_level=None, check_same_thread=one_thread
+    )
     with ExitStack() as unless_set_up:
         unless_set_up.callback(connection.close)
         # Bytes that are no text are evidence of tampering, and have to be read to be shown.
@@ -395,20 +451,35 @@ def _lets(connection: sqlite3.Connection, job: Job, now: Micros) -> bool:
 
 
 def _put(connection: sqlite3.Connection, insert: queries.Insert, rows: Sequence[Row]) -> None:
-    sheaves = len(rows) // queries.SHEAF
+    """Write these rows, all of them: a trigger of somebody else's could leave some out without a word."""
+    sheaves, put = len(rows) // queries.SHEAF, 0
     for at in range(0, sheaves * queries.SHEAF, queries.SHEAF):
-        connection.execute(insert.sheaf, [value for row in rows[at : at + queries.SHEAF] for value in row])
-    connection.executemany(insert.one, rows[sheaves * queries.SHEAF :])
+        sheaf = [value for row in rows[at : at + queries.SHEAF] for value in row]
+        put += connection.execute(insert.sheaf, sheaf).rowcount
+    if rest := rows[sheaves * queries.SHEAF :]:
+        put += connection.executemany(insert.one, rest).rowcount
+    if put != len(rows):
+        raise StoreUnavailable(
+            f"Of {len(rows)} rows {put} were taken: `interlock audit verify` says what is in the way."
+        )
 
 
-def _reviewed_rows(server: str, tools: Mapping[str, Reviewed | None]) -> tuple[Rows, ...]:
-    kept = tuple(reviewed_row(server, tool, each) for tool, each in tools.items() if each is not None)
+def _reviewed_rows(server: str, tools: Mapping[str, Reviewed | None], known: KnownSecrets) -> tuple[Rows, ...]:
+    kept = tuple(reviewed_row(server, tool, each, known) for tool, each in tools.items() if each is not None)
     gone = tuple(storable((server, tool)) for tool, each in tools.items() if each is None)
     return Rows(queries.PUT_REVIEWED, kept), Rows(queries.DROP_REVIEWED, gone)
 
 
 def _text(stored: bytes) -> str:
     return stored.decode("utf-8", "surrogateescape")
+
+
+def _identity(file: Path) -> tuple[int, int] | None:
+    try:
+        found = file.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 def _words(problem: Exception) -> str:

@@ -27,7 +27,7 @@ from interlock.store.approval_rows import (
 )
 from interlock.store.approvals import ApprovalFigures, ApprovalFilter, ApprovalPage, Stretch
 from interlock.store.protocol import Activity
-from interlock.store.rows import Record, Row, nearest_integer, record_of, storable
+from interlock.store.rows import Row, nearest_integer, storable
 from interlock.store.writer import Guard, Rows
 
 MAX_LISTED = 10_000
@@ -40,7 +40,7 @@ class Write(Protocol):
     """The writing end of the store."""
 
     def __call__(
-        self, records: tuple[Record, ...], guard: Guard | None = None, rows: tuple[Rows, ...] = ()
+        self, activities: Sequence[Activity], guard: Guard | None = None, rows: tuple[Rows, ...] = ()
     ) -> Awaitable[bool]: ...
 
 
@@ -53,7 +53,7 @@ class SqliteApprovals:
         self._clock = clock
 
     async def add_approval(self, approval: Approval, why: Activity) -> bool:
-        return await self._write((record_of(why),), Guard(queries.ADD_APPROVAL, approval_row(approval)))
+        return await self._write((why,), Guard(queries.ADD_APPROVAL, approval_row(approval)))
 
     async def get_approval(self, approval_id: str) -> Approval | None:
         rows = await self._rows(queries.GET_APPROVAL, storable((approval_id,)))
@@ -73,7 +73,7 @@ class SqliteApprovals:
     async def change_approval(self, changed: Approval, why: Activity, grant: Grant | None = None) -> bool:
         sql, timed = queries.CHANGES[changed.status]
         rows = () if grant is None else (Rows(queries.ADD_GRANT, (grant_row(grant),)),)
-        return await self._write((record_of(why),), Guard(sql, changed_row(changed), timed), rows)
+        return await self._write((why,), Guard(sql, changed_row(changed), timed), rows)
 
     async def mark_answered(self, approval_id: str) -> bool:
         return await self._write((), Guard(queries.MARK_ANSWERED, storable((approval_id,))))
@@ -98,10 +98,10 @@ class SqliteApprovals:
         digest = call.body.get("digest")
         about = digest if isinstance(digest, str) else None
         use = Guard(queries.USE_GRANT, storable((about, call.id, grant_id)), timed=True)
-        return await self._write((record_of(call),), use)
+        return await self._write((call,), use)
 
     async def revoke_grant(self, grant_id: str, at: Micros, why: Activity) -> bool:
-        return await self._write((record_of(why),), Guard(queries.REVOKE_GRANT, storable((at, grant_id)), timed=True))
+        return await self._write((why,), Guard(queries.REVOKE_GRANT, storable((at, grant_id)), timed=True))
 
     async def freezes(self) -> Mapping[Frozen, Freeze]:
         found = [freeze_of(row) for row in await self._rows(queries.FREEZES, ())]
@@ -112,4 +112,4 @@ class SqliteApprovals:
             put = Rows(queries.DROP_FREEZE, (storable((what.kind.value, what.name)),))
         else:
             put = Rows(queries.PUT_FREEZE, (freeze_row(freeze),))
-        await self._write((record_of(why),), rows=(put,))
+        await self._write((why,), rows=(put,))

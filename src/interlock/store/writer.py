@@ -6,13 +6,15 @@ thirty-two callers pay for one sync. Order is the order of queueing, for those w
 Nothing is lost without a word. Whoever waits hears of a failure at once. Records that nobody waited for are counted,
 whether they failed or did not even get into the queue; from then on no more of them are taken, until the writer has
 written down, as an activity of its own and in the log, how many records are missing, of which time, and why. Whoever
-waits may still try, behind that activity and in one transaction with it: so the first who can be served is.
+waits may still try, behind that activity and in one transaction with it: so the first who can be served is. That it
+begins to fail, and that it works again, is said on stderr too, once each.
 
 This module refuses to know a database, to retry a record, and to queue without bound.
 """
 
 import asyncio
 import contextlib
+import logging
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -28,6 +30,7 @@ from interlock.store.protocol import Activity, ActivityType, StoreUnavailable, n
 from interlock.store.rows import Record, Row, record_of
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_LOG = logging.getLogger("interlock")
 _CLOSED = "The store is closed."
 _FULL = "The queue of the store is full: the disk is slower than the calls."
 
@@ -118,7 +121,7 @@ class GroupWriter:
 
     @property
     def ailing(self) -> bool:
-        """Whether the last batch failed, or records were lost and that is not written down yet."""
+        """Whether the last batch with something in it failed, or records were lost and that is not written down yet."""
         return self._failed or self._untold is not None
 
     @property
@@ -182,11 +185,16 @@ class GroupWriter:
         except Exception as problem:
             # Whatever it was, the thread lives on and the callers hear of it.
             why = str(problem) or type(problem).__name__
-            self._done(jobs, why)
+            news = self._done(jobs, why)
             self._wake(jobs, [StoreUnavailable(why) for _ in jobs])
+            if news:
+                _LOG.error("Records cannot be written: %s. Calls that need one are refused until they can.", why)
         else:
-            self._done(jobs)
+            # A full disk takes what takes no room, so that proves nothing.
+            news = self._done(jobs, proof=bool(confession) or any(map(_takes_room, jobs)))
             self._wake(jobs, written, self._on_commit)
+            if news:
+                _LOG.warning("Records can be written again.")
 
     def _confession(self, loss: Loss) -> Job:
         now = self._clock.now()
@@ -207,15 +215,17 @@ class GroupWriter:
         )
         return Job((record_of(activity),))
 
-    def _done(self, jobs: Sequence[Job], why: str | None = None) -> None:
-        """A batch is over. If it failed, so did what was to be told, and what nobody waits for is lost."""
+    def _done(self, jobs: Sequence[Job], why: str | None = None, *, proof: bool = True) -> bool:
+        """A batch is over. If it failed, so did what was to be told, and what nobody waits for is lost. Whether it is
+        news that it failed, or that it did not; without `proof` it is left open whether the next one would."""
         with self._changed:
             self._records -= sum(len(job.records) for job in jobs)
             self._characters -= sum(map(_characters, jobs))
-            self._failed = why is not None
+            before, self._failed = self._failed, why is not None or (self._failed and not proof)
             if why is not None:
                 self._loss = _sum(_sum(self._telling, _loss_of(jobs, why)), self._loss)
             self._telling = None
+            return self._failed != before
 
     def _wake(
         self,
@@ -241,6 +251,10 @@ def _sum(earlier: Loss | None, later: Loss | None) -> Loss | None:
         return earlier or later
     since, until = min(earlier.since, later.since), max(earlier.until, later.until)
     return Loss(earlier.records + later.records, since, until, later.why)
+
+
+def _takes_room(job: Job) -> bool:
+    return bool(job.records or job.guard or any(each.rows for each in job.rows))
 
 
 def _iso(at: Micros) -> str:

@@ -14,6 +14,7 @@ import { Activity } from "./pages/activity.js";
 import { Agents } from "./pages/agents.js";
 import { Api } from "./pages/api.js";
 import { Approvals } from "./pages/approvals.js";
+import { Audit } from "./pages/audit.js";
 import { Lab } from "./pages/lab.js";
 import { Overview } from "./pages/overview.js";
 import { Rules } from "./pages/rules.js";
@@ -30,6 +31,7 @@ const PAGES = [
   { path: "rules", title: "Rules", key: "6", shows: Rules },
   { path: "agents", title: "Agents and grants", key: "7", shows: Agents },
   { path: "lab", title: "Lab", key: "8", shows: Lab },
+  { path: "audit", title: "Audit", key: "-", shows: Audit },
   { path: "settings", title: "Settings", key: "9", shows: Settings },
   { path: "api", title: "API", key: "0", shows: Api },
 ];

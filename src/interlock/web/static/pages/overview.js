@@ -121,7 +121,7 @@ function Stopped() {
   return html`<${Card} title="Stopped">${items.length ? html`<ul class="plain strip">${items.map((each) => html`<li key=${named(each)}><${Sign} name="stop" /><strong><${Said} text=${named(each)} /></strong> <span class="dull">by <${Said} text=${each.by} most=${40} /> <${Time} at=${each.at} /></span></li>`)}</ul>` : html`<p class="dull">Nothing is stopped.</p>`}<//>`;
 }
 
-const STANDINGS = { __proto__: null, changed: "Changed since it was reviewed: calls are refused until somebody looks.", twice: "Listed more than once, with definitions that differ: calls are refused.", new: "New since its server was reviewed." };
+const STANDINGS = { __proto__: null, poisoned: "Has signs of poison: calls are refused until somebody looks.", changed: "Changed since it was reviewed: calls are refused until somebody looks.", twice: "Listed more than once, with definitions that differ: calls are refused.", new: "New since its server was reviewed." };
 
 function Definitions() {
   const from = useLive(() => get("/tools"), ["tool", "server"]);

@@ -57,8 +57,8 @@ const ASKS = {
 
 function Actions({ server, tools, changed }) {
   const [asked, setAsked] = useState("");
-  // What is listed twice is no one thing that somebody could trust.
-  const unsettled = tools.filter((each) => !["known", "twice"].includes(each.standing));
+  // What is listed twice is no one thing that somebody could trust; what has signs of poison is trusted one by one.
+  const unsettled = tools.filter((each) => !["known", "twice", "poisoned"].includes(each.standing));
   const off = stale.value;
   const done = () => {
     setAsked("");

@@ -5,7 +5,7 @@ import { html, useState } from "../html.js";
 import { get, pathOf, post } from "../api.js";
 import { isAdmin } from "../session.js";
 import { stale } from "../stream.js";
-import { Card, Fetched, Time, Trouble, toast, useFetched } from "../parts.js";
+import { Card, Fetched, Sign, Time, Trouble, toast, useFetched } from "../parts.js";
 import { Said, plainly } from "../text.js";
 import { Changes } from "./approvals.js";
 import { STANDINGS } from "./tools-marks.js";
@@ -41,6 +41,7 @@ export function Unsettled({ found, changed }) {
     ${(moved || problem) && html`<div class="banner wait" role="status"><span>${moved ? "It changed again while you looked." : "What is shown may be out of date."}</span><button type="button" onClick=${again}>Look again</button></div>`}
     <${Fetched} from=${from}>${(value) => html`
       <p class="dull">${value.reviewed_fingerprint ? html`Reviewed <code>${value.reviewed_fingerprint.slice(0, 12)}</code>, shown here <code>${value.fingerprint.slice(0, 12)}</code>` : html`Nobody has reviewed it. Shown here: <code>${value.fingerprint.slice(0, 12)}</code>`}</p>
+      ${value.meanings.length > 0 && html`<ul class="plain findings">${value.meanings.map((each, at) => html`<li key=${at}><${Sign} name=${each.grade === "grave" ? "stop" : "alert"} /><span><strong>${each.grade}</strong>: <${Said} text=${each.text} most=${400} /></span></li>`)}</ul>`}
       <${Fields} changes=${value.changes} complete=${value.complete} />`}<//>
   <//>`;
 }

@@ -10,6 +10,7 @@ export const STANDINGS = {
   new: { word: "New", sign: "alert", tone: "wait", says: "It appeared later. Its calls are held until somebody trusts it." },
   changed: { word: "Quarantined", sign: "stop", tone: "bad", says: "Its definition changed. Nobody sees it and nobody can call it until somebody trusts it." },
   twice: { word: "Listed twice", sign: "stop", tone: "bad", says: "Its server lists this name more than once, with definitions that differ. Nobody sees it and nobody can call it until one is left." },
+  poisoned: { word: "Quarantined: poison", sign: "stop", tone: "bad", says: "Its definition has signs that it was written against the user. Nobody sees it and nobody can call it until somebody trusts exactly this definition." },
 };
 
 export function StandingBadge({ standing }) {
@@ -36,6 +37,23 @@ export const FINDINGS = {
   "unrecognised-metadata": "Metadata not understood",
   "name-characters": "Odd characters in its name",
   "name-listed-twice": "Listed more than once",
+  "hidden-text": "Hidden characters",
+  "control-characters": "Steers a terminal",
+  "override-phrase": "Gives the model new orders",
+  "role-tags": "Imitates the model's own instructions",
+  "claimed-approval": "Claims an approval",
+  "concealment": "Keeps something from the user",
+  "exfiltration": "Asks for secrets",
+  "sink-parameter": "A parameter asks for secrets",
+  "tool-steering": "Steers other tools",
+  "encoded-payload": "Encoded orders",
+  "shell-payload": "Shell command",
+  "hidden-markup": "Hidden markup",
+  "over-long": "Very long",
+  "not-read-whole": "Too large to read whole",
+  "imitated-name": "Imitates another name",
+  "reserved-name": "Has a name of the gateway",
+  "lookalike-names": "Looks like another tool",
 };
 
 export const FindingsMark = ({ findings }) =>

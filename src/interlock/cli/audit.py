@@ -1,0 +1,294 @@
+"""`interlock audit`: the proof that the record is what was written, and the care of it.
+
+`verify` and `export` read the database themselves and ask no gateway, because it is the gateway's word that is checked;
+one may run meanwhile. `checkpoint` and `prune` go through it, as everything does that changes something.
+
+Tamper-evident is what the log is, not immutable: whoever has the database, the key and the anchor can write another
+history. An anchor that is kept elsewhere is what takes one of the three away.
+"""
+
+import argparse
+from collections.abc import Iterable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from interlock import __version__, errors
+from interlock.cli.ask import add_consent, agreed, can_ask
+from interlock.cli.command import Options, Values, Verb, add_json
+from interlock.cli.export import output
+from interlock.cli.gateway import Api, folder_of, through_gateway
+from interlock.cli.inputs import bad, load_config
+from interlock.cli.lab.progress import bar
+from interlock.cli.render import counted, note, print_json, print_lines, short_time
+from interlock.core.model import Json
+from interlock.core.times import iso
+from interlock.errors import Exit, InterlockError
+from interlock.store.audit.verify import Span, Unreadable, Verification
+from interlock.store.folder import DataFolder
+from interlock.store.protocol import StoreUnavailable
+
+_DIGITS = 18
+"""No log has a record with a longer number."""
+
+
+def _add_span(parser: Options, last: str = "the last record") -> None:
+    parser.add_argument("--from", dest="first", type=_number, default=1, metavar="N", help="the first record")
+    parser.add_argument("--to", dest="last", type=_number, metavar="N", help=last)
+
+
+def _number(text: str) -> int:
+    if not text.isdecimal() or len(text) > _DIGITS or int(text) == 0:
+        raise argparse.ArgumentTypeError("it must be a whole number of at least 1")
+    return int(text)
+
+
+# verify ---------------------------------------------------------------------------------------------------------
+
+
+def _verify_options(parser: Options) -> None:
+    parser.add_argument("--anchor", metavar="FILE", help="seals kept elsewhere (default: those of the configuration)")
+    parser.add_argument("--key", metavar="FILE", help="the public keys (default: seal.pub in the data folder)")
+    parser.add_argument("--export", metavar="FILE", help="check what `audit export` wrote, instead of the database")
+    _add_span(parser)
+    add_json(parser)
+
+
+def _verify(values: Values) -> Exit:
+    found = _checked(values)
+    if values.json:
+        print_json(_as_json(found))
+    else:
+        print_lines(_told(found))
+    return Exit.OK if found.intact else Exit.CHAIN_BROKEN
+
+
+def _checked(values: Values) -> Verification:
+    from interlock.store.audit.check import check_export, check_folder
+    from interlock.store.audit.keys import folder_keys, known_keys
+
+    folder = folder_of(values)
+    key, anchor = (None if each is None else Path(each) for each in (values.key, values.anchor))
+    try:
+        if values.export is not None:
+            known = folder_keys(folder.path) if key is None else known_keys(key)
+            return check_export(Path(values.export), known, anchor)
+        span, own = Span(values.first, values.last), anchor is None
+        usual = _usual_anchor(values, folder) if anchor is None else anchor
+        with bar() as told:
+            return check_folder(
+                folder.path, usual, span, key, lambda done, total: told("records", done, total), own=own
+            )
+    except (StoreUnavailable, Unreadable, OSError, ValueError) as failed:
+        raise InterlockError(errors.AUDIT_UNREADABLE(problem=failed)) from None
+
+
+def _usual_anchor(values: Values, folder: DataFolder) -> Path | None:
+    """The anchor of the configuration. It tells of the gateway's log, and nothing of a run's."""
+    if folder.is_of_a_run:
+        return None
+    from interlock.app.compiled import anchor_of
+
+    return anchor_of(load_config(values), folder.path)
+
+
+def _told(found: Verification) -> list[str]:
+    broken = found.broken
+    lines = [
+        "The log is intact."
+        if found.intact
+        else f"BROKEN at record {broken.seq}: {broken.problem}."
+        if broken is not None
+        else "The log is intact, and what is kept beside it does not agree with it:"
+    ]
+    lines += [f"  {each}" for each in found.beside]
+    if found.first is None:
+        lines.append("There was no record to check.")
+    else:
+        lines.append(f"{counted(found.records, 'record')} checked: {found.first} to {found.last}.")
+    if found.pruned:
+        at = "" if found.pruned_at is None else f" on {short_time(iso(found.pruned_at))}"
+        lines.append(f"Records up to {found.pruned} were removed{at}, which a seal says.")
+    return [*lines, *_sealed(found), *found.notes]
+
+
+def _sealed(found: Verification) -> Iterable[str]:
+    """How far seals cover the log, and what would not show."""
+    if not found.sealed and not found.anchored:
+        yield "It is not sealed: its records are chained, but whoever can write to it may have written all of it anew."
+        return
+    yield f"{counted(found.checkpoints, 'checkpoint')}, the last on record {found.sealed}."
+    if not found.anchored:
+        yield "Without an anchor: that the end was cut off would not show."
+    else:
+        further = f", and the seals in the log go on to {found.sealed}" if found.sealed > found.anchored else ""
+        yield f"The anchor covers records up to {found.anchored}{further}."
+    if found.unsealed:
+        yield f"{counted(found.unsealed, 'record')} at the end: chained, and not sealed yet."
+
+
+def _as_json(found: Verification) -> dict[str, Any]:
+    pruned_at = None if found.pruned_at is None else iso(found.pruned_at)
+    return {"intact": found.intact, "unsealed": found.unsealed, **asdict(found), "pruned_at": pruned_at}
+
+
+# export ---------------------------------------------------------------------------------------------------------
+
+
+def _export_options(parser: Options) -> None:
+    parser.add_argument("-o", "--output", metavar="FILE", help="where to write it (default: stdout)")
+    _add_span(parser, "the last record; the export goes on to the next seal")
+
+
+def _export(values: Values) -> Exit:
+    from interlock.store.audit.export import NothingThere, write_export
+    from interlock.store.audit.sqlite_log import open_log
+
+    folder = folder_of(values)
+    made_by = f"interlock {__version__}"
+    try:
+        with open_log(folder.database) as log, output(values.output) as put:
+            written = write_export(log, Span(values.first, values.last), put, made_by)
+    except NothingThere:
+        raise bad("there is no record in that stretch of the log", "Choose others with --from and --to.") from None
+    except (StoreUnavailable, Unreadable) as failed:
+        raise InterlockError(errors.AUDIT_UNREADABLE(problem=failed)) from None
+    told = f"Records {written.first} to {written.last} exported"
+    note(f"{told}; `interlock audit verify --export FILE` checks them.")
+    return Exit.OK
+
+
+# checkpoint -----------------------------------------------------------------------------------------------------
+
+
+def _checkpoint(values: Values) -> Exit:
+    async def work(api: Api) -> Exit:
+        answer = await api.post("audit", "checkpoint", body={})
+        made = answer["checkpoint"]
+        if values.json:
+            print_json(answer)
+        elif made is None:
+            note("There is nothing in the log yet.")
+        else:
+            # The line itself goes to stdout, so that it can be sent to wherever it is safe.
+            print_lines([made["line"]])
+            note(f"The log is sealed up to record {made['seq']}. Keep this line where nobody can change it.")
+        return Exit.OK
+
+    _see_a_log(values)
+    return through_gateway(values, work)
+
+
+def _see_a_log(values: Values) -> None:
+    """A folder that is mistyped is not made, sealed and praised."""
+    folder = folder_of(values)
+    if not folder.database.exists():
+        load_config(values)  # one that cannot be read is told of first, as by every verb that reads it
+        raise InterlockError(errors.NO_LOG(folder=folder.path))
+
+
+# prune ----------------------------------------------------------------------------------------------------------
+
+
+def _prune_options(parser: Options) -> None:
+    parser.add_argument("--older-than", metavar="TIME", help="remove what is older: 90d")
+    parser.add_argument("--keep-records", type=_number, metavar="N", help="keep so many of the newest records")
+    parser.add_argument("--keep-size", metavar="SIZE", help="keep so much text of the newest records: 500MiB")
+    add_consent(parser)
+    add_json(parser)
+
+
+def _prune(values: Values) -> Exit:
+    wanted = _wanted(values)
+    _see_a_log(values)
+
+    async def work(api: Api) -> Exit:
+        foreseen = (await api.post("audit", "prune", body={**wanted, "dry_run": True}))["pruned"]
+        if foreseen is None or values.dry_run:
+            _tell_pruned(values, foreseen, "would be")
+            return Exit.OK
+        if not values.yes:
+            if not can_ask(values):
+                raise bad("this removes records for good, and nobody is here to be asked", "Say --yes.")
+            if not agreed(f"Remove records up to {foreseen['seq']}, for good?"):
+                note("Nothing was removed.")
+                return Exit.OK
+        _tell_pruned(values, (await api.post("audit", "prune", body=wanted))["pruned"], "were")
+        return Exit.OK
+
+    return through_gateway(values, work)
+
+
+def _wanted(values: Values) -> dict[str, Json]:
+    """What is to stay, as REST takes it."""
+    size = None if values.keep_size is None else _size(values.keep_size)
+    if values.older_than is not None:
+        _see_a_duration(values.older_than)
+    given = {"older_than": values.older_than, "keep_records": values.keep_records, "keep_bytes": size}
+    wanted: dict[str, Json] = {name: value for name, value in given.items() if value is not None}
+    if not wanted:
+        raise bad("nothing says what is to stay", "Give --older-than, --keep-records or --keep-size.")
+    return wanted
+
+
+def _see_a_duration(text: str) -> None:
+    from interlock.web.times import duration_of
+
+    try:
+        duration_of(text)
+    except ValueError as wrong:
+        raise bad(f"--older-than {wrong}", "Write how old as 90d.") from None
+
+
+def _size(text: str) -> int:
+    from interlock.config.tree import parse_size
+
+    try:
+        return parse_size(text)
+    except ValueError as wrong:
+        raise bad(f"--keep-size {wrong}", "Write a size as 500MiB.") from None
+
+
+def _tell_pruned(values: Values, pruned: dict[str, Any] | None, were: str) -> None:
+    if values.json:
+        print_json({"pruned": pruned, "removed": were == "were" and pruned is not None})
+    elif pruned is None:
+        note("There is nothing to remove: only whole stretches that a checkpoint covers go, and never the newest.")
+    else:
+        note(f"Records up to {pruned['seq']} {were} removed. The file stays as large, and new ones take the room.")
+
+
+VERBS = (
+    Verb(
+        "verify",
+        "Check that nothing in the log was changed, dropped, slipped in or cut off.",
+        _verify_options,
+        _verify,
+        (
+            "interlock audit verify",
+            "interlock audit verify --anchor /mnt/worm/anchor.jsonl --json",
+            "interlock audit verify --export log.jsonl --key seal.pub",
+        ),
+    ),
+    Verb(
+        "export",
+        "Write the log, or a stretch of it, with all that proves it.",
+        _export_options,
+        _export,
+        ("interlock audit export -o log.jsonl", "interlock audit export --from 1000 --to 2000 -o part.jsonl"),
+    ),
+    Verb(
+        "checkpoint",
+        "Seal the log now, and print the seal.",
+        add_json,
+        _checkpoint,
+        ("interlock audit checkpoint", "interlock audit checkpoint >> /mnt/worm/anchor.jsonl"),
+    ),
+    Verb(
+        "prune",
+        "Remove the oldest part of the log, by whole sealed stretches; the log says so afterwards.",
+        _prune_options,
+        _prune,
+        ("interlock audit prune --older-than 90d --dry-run", "interlock audit prune --keep-records 1000000 --yes"),
+    ),
+)

@@ -1,0 +1,133 @@
+"""What is kept in a SQLite file beside the entries of the log, and has to agree with them.
+
+That is the list of activities, the approvals, the guards on the tables, and the file itself. Nearly all of this is work
+of the database, a few statements that take long, so a thread of its own does it while another hashes the entries.
+
+This module refuses to say whether the entries are genuine: it takes the log for what it is, and says what differs.
+"""
+
+import json
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from typing import Any
+
+import msgspec
+
+from interlock.core.approvals import shown
+from interlock.core.canonical import canonical_text
+from interlock.core.redact import HIDDEN
+from interlock.store import approval_queries, queries
+from interlock.store.approval_rows import approval_of
+from interlock.store.migrate import migrate, migrations
+from interlock.store.protocol import StoreUnavailable
+from interlock.store.rows import json_text, row_text
+
+BROKEN = (sqlite3.Error, UnicodeDecodeError)
+"""How a file that somebody has put something else into shows; the second when that stands in the words of the error."""
+
+
+class Beside:
+    """All that one snapshot of a database holds beside the entries of a chain."""
+
+    def __init__(self, connection: sqlite3.Connection, chain: str) -> None:
+        self._connection = connection
+        self._chain = chain
+
+    def problems(self, pruned: int) -> Iterator[str]:
+        """What is wrong with it, while entries up to `pruned` may be gone."""
+        try:
+            yield from self._damage()
+            yield from self._strangers()
+            yield from self._guards()
+            yield from self._list(pruned)
+            yield from self._approvals(pruned)
+        except BROKEN as failed:
+            yield f"It cannot be read to its end: {failed}."
+
+    def _damage(self) -> Iterator[str]:
+        """What the database itself finds wrong with the file."""
+        for each in queries.WHOLE:
+            for (found,) in self._connection.execute(each):
+                if found != b"ok":
+                    yield f"The file is damaged: {text_of(found)}."
+
+    def _strangers(self) -> Iterator[str]:
+        """Entries that belong to no place in the chain."""
+        ((strangers,),) = self._connection.execute(queries.STRANGERS, (self._chain,) * 4).fetchall()
+        if strangers:
+            yield f"{strangers} entries stand in the log and in no place of its chain."
+
+    def _guards(self) -> Iterator[str]:
+        """Whether the tables still refuse what they were made to refuse."""
+        with closing(sqlite3.connect(":memory:", isolation_level=None)) as made:
+            migrate(made, migrations())
+            made.text_factory = bytes
+            due = set(made.execute(queries.SCHEMA))
+        found = set(self._connection.execute(queries.SCHEMA))
+        missing, strange = ({each[:2] for each in some} for some in (due - found, found - due))
+        for kind, name in sorted(missing | strange, key=repr):
+            part = (kind, name)
+            what = "is gone" if part not in strange else "is not ours" if part not in missing else "was changed"
+            yield f"The part {_shown(name)!r} of the database {what}: it no longer guards the log as it was made to."
+
+    def _list(self, pruned: int) -> Iterator[str]:
+        """Whether the list of activities shows what the log says last of each."""
+        ((listed,),) = self._connection.execute(queries.LISTED).fetchall()
+        missing = 0
+        for seq, subject, text, *row in self._connection.execute(queries.DISAGREEING, (self._chain,)):
+            if subject is None:
+                if (unknown := listed - (seq - missing)) > 0:
+                    yield f"{unknown} activities are in the list of which the log tells nothing."
+            elif row[0] is None:
+                missing += 1
+                if seq > pruned:
+                    yield f"The activity {text_of(subject)} (entry {seq}) is missing in the list."
+            elif _told(row) != text:
+                yield f"The activity {text_of(subject)} is listed otherwise than entry {seq} tells of it."
+
+    def _approvals(self, pruned: int) -> Iterator[str]:
+        """Whether approvals are kept as the list of activities tells of them."""
+        for row in self._connection.execute(approval_queries.WITH_TOLD):
+            if not _agrees(*(_plain(each) for each in row)):
+                yield f"The approval {_shown(row[0])} is kept otherwise than the log tells of it."
+        for (lost,) in self._connection.execute(queries.APPROVALS_LOST):
+            yield f"The approval {_shown(lost)} is on record and no longer kept."
+        for (untold,) in self._connection.execute(queries.APPROVALS_UNTOLD, (pruned, self._chain, pruned)):
+            yield f"The approval {_shown(untold)} is kept, and the log tells nothing of it."
+
+
+def _agrees(*row: Any) -> bool:
+    """Whether an approval is what its activity tells. What was hidden there, because it looked like a secret, is not
+    compared."""
+    *kept, requester, workspace, session, told = row
+    try:
+        plain: dict[str, Any] = json.loads(json_text(shown(approval_of(kept))))
+        said: dict[str, Any] = json.loads(told)
+        found = plain["requester"], plain["workspace_id"], plain.get("request_session_id")
+        differing = [each for each, value in plain.items() if said.get(each) != value]
+    except (StoreUnavailable, ValueError, TypeError, AttributeError):
+        return False
+    as_found_by = (requester, workspace, session) == found
+    return as_found_by and all(HIDDEN in canonical_text(said.get(each)) for each in differing)
+
+
+def _plain(stored: Any) -> Any:
+    return text_of(stored) if isinstance(stored, bytes) else stored
+
+
+def _told(row: Sequence[Any]) -> bytes | None:
+    """The text of an entry that tells of a row of the list; None when it is no such row."""
+    try:
+        return row_text(tuple(map(_plain, row))).encode()
+    except (ValueError, TypeError, msgspec.MsgspecError):
+        return None
+
+
+def _shown(stored: Any) -> str:
+    return str(_plain(stored))
+
+
+def text_of(stored: bytes) -> str:
+    """A stored text, also one that is none."""
+    return stored.decode("utf-8", "surrogateescape")
