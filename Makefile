@@ -7,7 +7,7 @@ UV_ENV := UV_PYTHON_DOWNLOADS=never VIRTUAL_ENV=.venv
 # The tests start hundreds of processes; without what Python keeps of its compiled sources each compiles everything anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help serve test coverage torture check format bench docs lock clean
+.PHONY: help serve test coverage torture check format bench soak learn docs lock clean
 
 help:
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1	\2/p' $(MAKEFILE_LIST)
@@ -17,7 +17,8 @@ serve: .venv/.run ## set up and start Interlock
 
 # Three parts beside each other, because most of the time is spent waiting for processes that the tests start. That every
 # line of the core is reached by its own tests is shown each time; of the rest, which costs as much again, by `make
-# coverage`.
+# coverage`. The tests that draw their examples run apart from those that are counted: to count makes them take twice as
+# long, and a line that only chance reaches should have an example of its own.
 CORE := tests/core tests/config/test_roster.py
 WHOLE := tests/behaviours tests/conformance
 TORTURE := tests/torture
@@ -29,8 +30,10 @@ test: check .tools/.browser ## set up, check and test everything
 	$(BIN)/python -m pytest $(WHOLE) > .tools/whole.log 2>&1 & whole=$$!; \
 	{ $(BIN)/python -m pytest $(BROWSER); browser=$$?; \
 		$(BIN)/python -m pytest $(TORTURE); torture=$$?; \
-		$(BIN)/coverage run --source=interlock.core -m pytest $(CORE) && $(BIN)/coverage report --fail-under=100; core=$$?; \
-		exit $$((browser || torture || core)); } > .tools/beside.log 2>&1 & beside=$$!; \
+		$(BIN)/python -m pytest $(CORE) -m hypothesis; drawn=$$?; \
+		$(BIN)/coverage run --source=interlock.core -m pytest $(CORE) -m "not hypothesis" \
+			&& $(BIN)/coverage report --fail-under=100; core=$$?; \
+		exit $$((browser || torture || drawn || core)); } > .tools/beside.log 2>&1 & beside=$$!; \
 	trap "kill $$whole $$beside 2> /dev/null" INT TERM; \
 	$(BIN)/python -m pytest tests $(CORE:%=--ignore=%) $(APART:%=--ignore=%); parts=$$?; \
 	wait $$whole; whole=$$?; wait $$beside; beside=$$?; \
@@ -41,8 +44,8 @@ coverage: .venv/.dev node_modules/.done ## how much of the code the tests of its
 	@$(BIN)/coverage report --fail-under=95
 
 torture: .venv/.dev node_modules/.done .tools/.browser ## the full counts of everything that is counted; takes hours
-	HYPOTHESIS_PROFILE=torture INTERLOCK_TEST_TURNS=200 INTERLOCK_TEST_KILLS=20 \
-		INTERLOCK_TEST_QUESTIONS=1000 INTERLOCK_TEST_HOSTILE=1 $(BIN)/python -m pytest
+	HYPOTHESIS_PROFILE=torture INTERLOCK_TEST_TURNS=200 INTERLOCK_TEST_KILLS=200 \
+		INTERLOCK_TEST_QUESTIONS=1000 INTERLOCK_TEST_HOSTILE=1 INTERLOCK_TEST_FUZZ=100000 $(BIN)/python -m pytest
 
 check: .venv/.dev node_modules/.done ## lint, types, imports
 	$(BIN)/ruff check .
@@ -55,16 +58,24 @@ format: .venv/.dev ## put the code into shape
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: .venv/.dev .tools/.browser ## run the measurements; each prints ratios of one run
-	$(BIN)/python bench/start.py
-	$(BIN)/python bench/lexicon.py
-	$(BIN)/python bench/decide.py
-	$(BIN)/python bench/search.py
-	$(BIN)/python bench/store.py
-	$(BIN)/python bench/link_http.py
-	$(BIN)/python bench/lane.py
-	$(BIN)/python bench/holds.py
-	PYTHONPATH=. $(BIN)/python bench/dashboard.py
+# One after the other, whatever the one before found; in the end stands what was missed. QUICK=--quick is a short run.
+QUICK ?=
+BENCHES := start lexicon decide search store verify link_http "lane $(QUICK)" holds dashboard \
+	"scale $(QUICK)" "peers $(QUICK)"
+bench: .venv/.dev .tools/.browser .tools/peers/.done ## run the measurements; each prints ratios of one run
+	@rm -f .tools/bench.log
+	@for each in $(BENCHES); do set -- $$each; script=bench/$$1.py; shift; \
+		{ PYTHONPATH=. $(BIN)/python $$script "$$@" || echo "  MISSED: $$script ended with $$?"; } 2>&1 \
+			| tee -a .tools/bench.log; done
+	@! grep MISSED .tools/bench.log
+
+soak: .venv/.dev ## five minutes of work, and whether files, threads and memory stay as they are
+	$(BIN)/python bench/soak.py
+
+HONEST ?=
+learn: .venv/.dev .tools/learn/.done ## learn anew what poison sounds like; HONEST="lists/*.json" adds lists of real servers
+	PYTHONPATH=src:.:$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))') \
+		.tools/learn/bin/python training/poison.py $(HONEST)
 
 # What a page loads must come with it; links that a reader may follow can lead anywhere.
 ELSEWHERE := <(script|img|iframe|source)[^>]* src="?(https?:)?//|<link[^>]* href="?(https?:)?//|@import|url\("?https?:
@@ -81,6 +92,9 @@ lock: $(UV) ## pin the dependencies anew
 	$(LOCK) pyproject.toml --group dev -c requirements.lock -o requirements-dev.lock
 	$(LOCK) --group build -o requirements-build.lock
 	$(LOCK) --group docs -o requirements-docs.lock
+	$(LOCK) --group learn -o requirements-learn.lock
+	for peer in $(PEERS); do $(LOCK) bench/peers/$$peer.in -o bench/peers/$$peer.lock || exit 1; done
+	cd bench/peers && npm install --package-lock-only --omit-lockfile-registry-resolved --no-audit --no-fund
 
 clean: ## remove everything that make set up
 	rm -rf .venv .tools node_modules .hypothesis .coverage .ruff_cache
@@ -107,6 +121,29 @@ INSTALL = $(UV_ENV) $(UV) pip install -q --no-deps --build-constraints requireme
 .tools/docs/.done: $(UV) requirements-docs.lock
 	@test -x .tools/docs/bin/python || $(UV_ENV) $(UV) venv -q --python $(PYTHON) .tools/docs
 	VIRTUAL_ENV=.tools/docs $(UV) pip sync -q --require-hashes requirements-docs.lock
+	@touch $@
+
+.tools/learn/.done: $(UV) requirements-learn.lock
+	@test -x .tools/learn/bin/python || $(UV_ENV) $(UV) venv -q --python $(PYTHON) .tools/learn
+	VIRTUAL_ENV=.tools/learn $(UV) pip sync -q --require-hashes requirements-learn.lock
+	@touch $@
+
+# What the measurements compare Interlock with: each in a place of its own, and none where anything of ours would find it.
+PEERS := fastmcp mcp-proxy contextforge
+.tools/peers/.done: $(PEERS:%=.tools/peers/%/.done) .tools/peers/npm/.done
+	@touch $@
+
+.tools/peers/npm/.done: bench/peers/package-lock.json
+	@echo "installing the peers from npm"
+	@mkdir -p .tools/peers/npm
+	@cp bench/peers/package.json bench/peers/package-lock.json .tools/peers/npm
+	cd .tools/peers/npm && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
+	@touch $@
+
+.tools/peers/%/.done: bench/peers/%.lock $(UV)
+	@echo "installing the peer $*"
+	@test -x .tools/peers/$*/bin/python || $(UV_ENV) $(UV) venv -q --python $(PYTHON) .tools/peers/$*
+	VIRTUAL_ENV=.tools/peers/$* $(UV) pip sync --require-hashes bench/peers/$*.lock
 	@touch $@
 
 # The dashboard is tested in Debian's chromium, which needs the rights of root to install.

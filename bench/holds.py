@@ -16,20 +16,19 @@ import contextlib
 import json
 import os
 import resource
-import sqlite3
 import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Generator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 import uvloop
 
-from lane import OTHERS, PATIENCE, PROXY, Process, asked, count, free_port, pin, ready, started, target
-from lane_targets import MODERN, WRITE_TOOL
+from ours import Gateway, gateway, tokens
+from processes import OTHERS, PATIENCE, Process, count, pin, target
+from upstream import MODERN, WRITE_TOOL
 
 MIB = 1024 * 1024
 PER_CALLER = 20
@@ -50,66 +49,6 @@ route_rules:
   - {{id: short, tool_pattern: up__update_echo, args: {{text: 'short-*'}}, effect: hold, approval_timeout: {timeout},
      priority: 1}}
 """
-
-
-# The gateway ----------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Gateway:
-    """The gateway under test, and what it keeps."""
-
-    process: Process
-    folder: Path
-
-    @property
-    def credential(self) -> str:
-        return (self.folder / "operator.token").read_text(encoding="utf-8").strip()
-
-    def rss(self) -> float:
-        """In MiB."""
-        lines = Path(f"/proc/{self.process.pid}/status").read_text(encoding="utf-8").splitlines()
-        return next(int(line.split()[1]) / 1024 for line in lines if line.startswith("VmRSS:"))
-
-    def rows(self, sql: str) -> list[tuple[Any, ...]]:
-        """Straight from its store."""
-        with contextlib.closing(sqlite3.connect(f"file:{self.folder}/interlock.db?mode=ro", uri=True)) as connection:
-            return connection.execute(sql).fetchall()
-
-    def asked(self) -> int:
-        """How many approvals were ever asked for."""
-        return self.rows("SELECT count(*) FROM approval")[0][0]
-
-    def pending(self) -> list[str]:
-        return [row[0] for row in self.rows("SELECT id FROM approval WHERE status = 'pending'")]
-
-
-@contextlib.contextmanager
-def gateway(folder: Path, upstream: int) -> Generator[Gateway]:
-    config, log, port = folder / "interlock.yaml", folder / "ours.log", free_port()
-    config.write_text(CONFIG.format(port=upstream, timeout=TIMEOUT_SECONDS), encoding="utf-8")
-    argv = [sys.executable, "-m", "interlock", "serve", "--config", str(config), "--port", str(port)]
-    with started([*argv, "--data-dir", str(folder / "data")], log, PROXY) as process:
-        until = time.monotonic() + PATIENCE
-        while not ready(port):
-            if process.poll() is not None or time.monotonic() > until:
-                raise SystemExit(log.read_text(encoding="utf-8"))
-            time.sleep(0.05)
-        yield Gateway(Process(process.pid, port), folder / "data")
-
-
-def tokens(ours: Gateway, wanted: int) -> list[str]:
-    """Tokens of as many callers, made as an operator would."""
-    headers = {"Authorization": f"Bearer {ours.credential}", "Content-Type": "application/json"}
-    made: list[str] = []
-    for number in range(wanted):
-        body = json.dumps({"name": f"caller-{number}", "roles": ["agent"]}).encode()
-        with asked(ours.process.port, "POST", "/api/v1/tokens", body, headers) as answer:
-            said = json.loads(answer.read())
-            if answer.status != 201:
-                raise SystemExit(f"no token: {said}")
-            made.append(said["token"])
-    return made
 
 
 # Requests -------------------------------------------------------------------------------------------------------
@@ -250,7 +189,7 @@ class Figures:
 
 async def measure(ours: Gateway, upstream: Process, made: list[str], figures: Figures) -> None:
     reviewers = Reviewers(ours, [await connected(ours.process.port) for _ in range(REVIEWERS)])
-    figures.base = ours.rss()
+    figures.base = ours.process.rss()
     sent = count(upstream)
     await _held_and_released(ours, made, figures, reviewers)
     await _one_at_a_time(ours, made, figures, reviewers)
@@ -266,7 +205,7 @@ async def _held_and_released(ours: Gateway, made: list[str], figures: Figures, r
     waiting = await held(ours, made, [f"held-{number}" for number in range(figures.calls)])
     figures.came = time.perf_counter() - began
     ours.process.settle()
-    figures.rss = ours.rss()
+    figures.rss = ours.process.rss()
     used, began = ours.process.cpu_seconds(), time.perf_counter()
     await asyncio.sleep(IDLE_SECONDS)
     figures.idle = (ours.process.cpu_seconds() - used) / (time.perf_counter() - began) * 100
@@ -276,7 +215,7 @@ async def _held_and_released(ours: Gateway, made: list[str], figures: Figures, r
     answers = await asyncio.gather(*waiting.answers)
     figures.released = time.perf_counter() - began
     figures.cpu = ours.process.cpu_seconds() - used
-    figures.after = ours.rss()
+    figures.after = ours.process.rss()
     for text, answer in zip(waiting.texts, answers, strict=True):
         if b'"%s"' % text.encode() not in answer or b'"isError":true' in answer:
             raise SystemExit(f"a wrong answer to {text}: {answer[:600]!r}")
@@ -343,7 +282,8 @@ def main() -> int:
     with contextlib.ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         upstream = stack.enter_context(target("upstream", folder, OTHERS))
-        ours = stack.enter_context(gateway(folder, upstream.port))
+        text = CONFIG.format(port=upstream.port, timeout=TIMEOUT_SECONDS)
+        ours = stack.enter_context(gateway(folder, text))
         made = tokens(ours, -(-wanted.calls // PER_CALLER))
         uvloop.run(measure(ours, upstream, made, figures))
     show(figures)

@@ -15,9 +15,9 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
+from filling import activity
 from interlock.clock import SystemClock
-from interlock.core.lifecycle import CallState
-from interlock.store.protocol import Activity, ActivityType
+from interlock.store.protocol import Activity
 from interlock.store.rows import record_of
 from interlock.store.sqlite import PATIENCE, SqliteLedger, SqliteStore, prepare
 from interlock.store.writer import Job
@@ -25,13 +25,6 @@ from interlock.store.writer import Job
 RECORDS, ROUNDS = 4_000, 3
 WRITERS = (1, 32)
 GOAL = 3.0
-BODY = {
-    "reasons": [{"code": None, "text": "Rule 'issues' lets write_capable tools of github pass."}],
-    "metadata": {"tool_variant": "call_tool_write", "intent": {"operation_type": "write", "reason": "as asked"}},
-    "arguments": {"repo": "acme/site", "title": "A title", "body": "Some words about what is wrong. " * 8},
-    "digest": "0" * 64,
-}
-
 Write = Callable[[Activity], Awaitable[object]]
 Way = Callable[[Path, int], Coroutine[None, None, "Figures"]]
 
@@ -40,26 +33,6 @@ Way = Callable[[Path, int], Coroutine[None, None, "Figures"]]
 class Figures:
     rate: float
     middle: float
-
-
-def activity(number: int) -> Activity:
-    """Every call is written twice, as it is in real life: before it is sent and when it is done."""
-    call, done = divmod(number, 2)
-    return Activity(
-        id=f"{call:030x}",
-        at=1_700_000_000_000_000 + call,
-        type=ActivityType.TOOL_CALL,
-        status=CallState.SUCCESS if done else CallState.SENT,
-        body=BODY,
-        server=f"server-{call % 7}",
-        tool=f"tool-{call % 90}",
-        caller=f"caller-{call % 13}",
-        session_id=f"session-{call % 400}",
-        intent_type="write",
-        safety_class="write_capable",
-        verdict="allow",
-        rule_id="issues",
-    )
 
 
 async def measure(write: Write, writers: int) -> Figures:
