@@ -1,4 +1,4 @@
-"""`interlock doctor`: eighteen checks, an exit code that says whether something was found, and repairs."""
+"""`interlock doctor`: nineteen checks, an exit code that says whether something was found, and repairs."""
 
 import socket
 from pathlib import Path
@@ -14,7 +14,7 @@ from tests.upstream.running import stdio_argv
 
 NAMES = (
     "config folder lock database schema gateway dashboard commands servers tools tokens issuer notices approvals "
-    "freezes rules machine clients"
+    "freezes seals rules machine clients"
 ).split()
 
 
@@ -40,7 +40,7 @@ def states(done: Outcome) -> dict[str, str]:
     return {each["check"]: each["state"] for each in done.json["checks"]}
 
 
-def test_eighteen_checks_are_told_with_their_state_and_their_fix(il: Interlock) -> None:
+def test_nineteen_checks_are_told_with_their_state_and_their_fix(il: Interlock) -> None:
     done = il("doctor", "--json")
     checks = done.json["checks"]
 

@@ -117,3 +117,22 @@ def test_a_database_in_which_nothing_is_is_told(folder: DataFolder) -> None:
     folder.database.touch()
 
     assert (schema_check(folder).state, schema_check(folder).fix) == (WARN, "See database.")
+
+
+def test_a_key_of_the_seals_that_others_may_read_is_a_finding_and_the_public_one_is_not(folder: DataFolder) -> None:
+    (folder.path / "seal.pub").touch(0o644)
+    fine = folder_check(folder)
+    (folder.path / "seal.key").touch(0o644)
+    told = folder_check(folder)
+
+    assert fine.state == OK
+    assert (told.state, "seal.key" in told.text, "seal.pub" in told.text) == (FAIL, True, False)
+
+
+def test_what_the_gateway_keeps_in_its_folder_is_not_taken_for_somebody_elses(folder: DataFolder) -> None:
+    for name in ("seal.key", "seal.pub", "anchor.jsonl", "marks.key"):
+        (folder.path / name).touch(0o600)
+    folder.path.chmod(0o755)
+    told = folder_check(folder)
+
+    assert (told.state, "--fix" in told.fix) == (FAIL, True)

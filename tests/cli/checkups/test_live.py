@@ -15,6 +15,7 @@ from interlock.cli.checkups.live import (
     issuer_check,
     notices_check,
     problem_of,
+    seals_check,
     servers_check,
     tokens_check,
     tools_check,
@@ -128,7 +129,7 @@ def test_a_token_that_is_fine_is_no_finding(given: dict[str, Any]) -> None:
 
 
 def test_what_could_not_be_asked_is_a_finding_each() -> None:
-    assert [each.state for each in unchecked("nobody answers")] == [WARN] * 7
+    assert [each.state for each in unchecked("nobody answers")] == [WARN] * 8
 
 
 def notices(*problems: tuple[str, str], configured: bool = True) -> dict[str, Any]:
@@ -239,3 +240,43 @@ async def test_a_dashboard_that_nobody_serves_is_a_finding() -> None:
         told = await dashboard_check(RemoteReach("127.0.0.1", closed.getsockname()[1], lambda: True))
 
     assert (told.state, told.text.startswith("It cannot be reached: ")) == (FAIL, True)
+
+
+def seals(**more: Any) -> dict[str, Any]:
+    shown = {"items": [{"seq": 20}, {"seq": 10}], "end": 25, "anchor": "/mnt/anchor.jsonl", "elsewhere": True}
+    return {**shown, "problem": None, "disagreement": None, **more}
+
+
+def test_a_log_that_is_sealed_is_told_with_where_its_seals_are_kept() -> None:
+    told = seals_check(seals())
+
+    assert (told.state, told.fix) == (OK, "")
+    assert told.text == "The log is sealed up to record 20 of 25; the seals are kept in /mnt/anchor.jsonl too."
+
+
+def test_seals_that_lie_beside_the_log_are_no_finding_and_are_told() -> None:
+    told = seals_check(seals(elsewhere=False, items=[], end=0))
+
+    assert told.state == OK
+    assert told.text.startswith("Nothing is sealed yet; the seals lie beside the log; `record.anchor` puts them where")
+
+
+def test_that_the_record_of_a_run_is_not_sealed_is_no_finding() -> None:
+    told = seals_check(seals(items=[], anchor="", elsewhere=False))
+
+    assert (told.state, told.fix) == (OK, "")
+    assert told.text == "This is the record of a run of the lab, which is not sealed."
+
+
+def test_a_log_that_cannot_be_sealed_is_a_finding_with_the_reason() -> None:
+    told = seals_check(seals(problem="No space left on device"))
+
+    assert (told.state, told.text) == (FAIL, "The log cannot be sealed: No space left on device.")
+    assert "seal.key" in told.fix
+
+
+def test_a_log_that_its_anchor_contradicts_is_a_finding() -> None:
+    told = seals_check(seals(disagreement="The log ends before entry 40: it was cut off."))
+
+    assert (told.state, told.text) == (FAIL, "The log ends before entry 40: it was cut off.")
+    assert "audit verify" in told.fix

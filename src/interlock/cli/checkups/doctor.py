@@ -1,7 +1,8 @@
-"""`interlock doctor`: eighteen checks, each with its code, how it is, and what to do about it.
+"""`interlock doctor`: nineteen checks, each with its code, how it is, and what to do about it.
 
 With a gateway that runs it asks that one; else it starts one for the occasion, which ends with the command. With
-`--fix` it first mends what needs no decision, and then looks at how it is.
+`--fix` it first mends what needs no decision, and then looks at how it is. With `--prove` it checks nothing of
+that, and tries the guarantees out instead.
 
 This module refuses to bring a database to a newer version by the way: that is for `--fix` and for the next start.
 """
@@ -38,6 +39,9 @@ _TOLD = {DONE: "repaired", PLANNED: "would be repaired", FAILED: "could not be r
 def _options(parser: Options) -> None:
     parser.add_argument("--fix", action="store_true", help="first repair what needs no decision")
     parser.add_argument("--dry-run", action="store_true", help="with --fix: only say what would be repaired")
+    parser.add_argument(
+        "--prove", action="store_true", help="try the guarantees out on a copy of this configuration, in a sandbox"
+    )
     parser.add_argument("--list-codes", action="store_true", help="list the checks and their codes, and check nothing")
     add_json(parser)
 
@@ -45,6 +49,8 @@ def _options(parser: Options) -> None:
 def _doctor(values: Values) -> Exit:
     if values.list_codes:
         return _list_codes(as_json=values.json)
+    if values.prove:
+        return _prove(values)
     if values.dry_run and not values.fix:
         raise bad("--dry-run says what --fix would do", "Add --fix, or leave --dry-run out.")
     repairs = repair(folder_of(values), dry=values.dry_run) if values.fix else []
@@ -57,6 +63,14 @@ def _doctor(values: Values) -> Exit:
         _print(repairs, checks)
         note("All is well." if not found else f"{counted(len(found), 'finding')}.")
     return Exit.FINDINGS if found else Exit.OK
+
+
+def _prove(values: Values) -> Exit:
+    if values.fix or values.dry_run:
+        raise bad("--prove repairs nothing", "Leave --fix and --dry-run out.")
+    from interlock.cli.checkups.prove.prove import prove
+
+    return prove(load_config(values), folder_of(values), as_json=values.json)
 
 
 def _list_codes(*, as_json: bool) -> Exit:
@@ -158,5 +172,11 @@ VERB = Verb(
     "Check configuration, folder, database, servers, tools, rules, tokens, clients. Exit 20 when something is found.",
     _options,
     _doctor,
-    ("interlock doctor", "interlock doctor --fix --dry-run", "interlock doctor --fix", "interlock doctor --list-codes"),
+    (
+        "interlock doctor",
+        "interlock doctor --fix --dry-run",
+        "interlock doctor --fix",
+        "interlock doctor --prove",
+        "interlock doctor --list-codes",
+    ),
 )

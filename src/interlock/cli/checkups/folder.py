@@ -16,11 +16,25 @@ from interlock.cli.checkups.checkup import FAIL, OK, WARN, Check
 from interlock.cli.clients.journal import NAME as JOURNAL
 from interlock.cli.clients.safekeeping import FOLDER as SECRETS
 from interlock.cli.render import counted
-from interlock.store.folder import CREDENTIAL, DATABASE, LOCK, DataFolder
+from interlock.store.audit.anchor import ANCHOR
+from interlock.store.audit.keys import COMING, PRIVATE, PUBLIC
+from interlock.store.folder import CREDENTIAL, DATABASE, LOCK, MARK_KEY, RUNS, DataFolder
 
 MOST_ENTRIES = 1_000
 _MOST_SECRETS = 1_000
-_OURS = (DATABASE, f"{DATABASE}-wal", f"{DATABASE}-shm", CREDENTIAL, LOCK, JOURNAL, SECRETS)
+_OWNERS = (
+    DATABASE,
+    f"{DATABASE}-wal",
+    f"{DATABASE}-shm",
+    CREDENTIAL,
+    MARK_KEY,
+    PRIVATE,
+    LOCK,
+    JOURNAL,
+    SECRETS,
+)
+"""What nobody but the owner of the folder may look into."""
+_OURS = (*_OWNERS, PUBLIC, COMING, ANCHOR, RUNS)
 _OTHERS = 0o077
 _FIX = "`interlock doctor --fix` does it, or do it yourself: "
 _DECIDE = "There are other files beside ours, so it is for you to decide: choose another folder with --data-dir, or "
@@ -83,8 +97,8 @@ def is_shared(folder: DataFolder) -> bool:
 
 
 def _inside(folder: DataFolder) -> Iterator[Path]:
-    """The files of ours in the folder; not those that somebody else may keep beside them."""
-    for each in (folder.path / name for name in _OURS):
+    """The files of ours that are the owner's alone; not those that somebody else may keep beside them."""
+    for each in (folder.path / name for name in _OWNERS):
         if os.path.lexists(each):
             yield each
     secrets = folder.path / SECRETS

@@ -1,4 +1,5 @@
-"""What `interlock doctor` asks the gateway: how its servers, tools, tokens, notices, approvals, stops and issuer are.
+"""What `interlock doctor` asks the gateway: how its servers, tools, tokens, notices, approvals, stops, seals and issuer
+are.
 
 A gateway that runs is asked as it is; if none runs, one is started for the occasion, with its servers.
 """
@@ -7,6 +8,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from interlock import errors
 from interlock.cli.checkups.checkup import FAIL, OK, WARN, Check
 from interlock.cli.gateway import Api
 from interlock.cli.render import counted
@@ -16,7 +18,8 @@ SOON = 7 * 86_400_000_000
 """A token that expires within this time is about to."""
 _SHOWN = 5
 _OPERATOR = "operator"
-_LIVE = ("servers", "tools", "tokens", "issuer", "notices", "approvals", "freezes")
+_AGAIN = "It is tried again by itself."
+_LIVE = ("servers", "tools", "tokens", "issuer", "notices", "approvals", "freezes", "seals")
 
 
 async def live_checks(api: Api, now: int, *, holds: bool) -> list[Check]:
@@ -34,6 +37,7 @@ async def live_checks(api: Api, now: int, *, holds: bool) -> list[Check]:
         notices_check(notices),
         approvals_check(await api.get("approvals", "metrics", since="1h"), holds=holds),
         freezes_check((await api.get("freezes"))["items"]),
+        seals_check(await api.get("audit", "checkpoints")),
     ]
 
 
@@ -194,3 +198,21 @@ def _frozen(freeze: Mapping[str, Any]) -> str:
 def _thaw(freeze: Mapping[str, Any]) -> str:
     kind: str = freeze["kind"]
     return "interlock thaw" if kind == "all" else f"interlock thaw --{kind} {_word(freeze[kind])}"
+
+
+def seals_check(listed: Mapping[str, Any]) -> Check:
+    """Whether the log is sealed, and whether the seals are kept elsewhere too."""
+    if listed["disagreement"]:
+        fix = "`interlock audit verify` looks closer. Keep a copy of the folder and of the anchor before anything else."
+        return Check("seals", FAIL, listed["disagreement"], fix)
+    if listed["problem"]:
+        fix = "See that there is room, that the folder of the anchor is there, and that seal.key can be used."
+        return Check("seals", FAIL, f"The log cannot be sealed: {listed['problem']}.", f"{fix} {_AGAIN}")
+    if not listed["anchor"]:
+        return Check("seals", OK, errors.RUN_NOT_SEALED().text)
+    sealed = max((each["seq"] for each in listed["items"]), default=0)
+    told = f"The log is sealed up to record {sealed} of {listed['end']}" if sealed else "Nothing is sealed yet"
+    if not listed["elsewhere"]:
+        aside = "the seals lie beside the log; `record.anchor` puts them where a thief of this folder does not reach"
+        return Check("seals", OK, f"{told}; {aside}.")
+    return Check("seals", OK, f"{told}; the seals are kept in {listed['anchor']} too.")
