@@ -19,7 +19,7 @@ from interlock.receive.identify import TokenScope, mint
 from interlock.record import token_change
 from interlock.store.protocol import Activity, ActivityFilter, ActivityType, Token
 from tests.running import Running, server_yaml, serving
-from tests.talking import argv, clean
+from tests.talking import NO_TLS, argv, clean
 from tests.upstream.running import received, stdio_argv
 
 BOSS = Approver("operator", ApproverType.CLI, person=True)
@@ -104,7 +104,7 @@ class Counter:
                 yield client
             return
         headers = {} if token is None else {"Authorization": f"Bearer {token}"}
-        async with httpx2.AsyncClient(headers=headers, timeout=60) as http:
+        async with httpx2.AsyncClient(headers=headers, timeout=60, verify=NO_TLS) as http:
             transport = streamable_http_client(self.running.url, http_client=http)
             async with Client(transport, mode=era, **more) as client:
                 yield client

@@ -15,6 +15,7 @@ from mcp.client.streamable_http import streamable_http_client
 from interlock.receive.identify import mint
 from interlock.record import token_change
 from tests.running import Running, server_yaml, serving
+from tests.talking import NO_TLS
 from tests.upstream.running import events, http_upstream, received, stdio_argv
 
 MODERN = "2026-07-28"
@@ -111,7 +112,7 @@ async def connected(
     person: Person, running: Running, mode: str, headers: dict[str, str] | None = None
 ) -> AsyncGenerator[Client]:
     async with (
-        httpx2.AsyncClient(headers=headers, timeout=60) as http,
+        httpx2.AsyncClient(headers=headers, timeout=60, verify=NO_TLS) as http,
         person.client(streamable_http_client(running.url, http_client=http), mode) as client,
     ):
         yield client

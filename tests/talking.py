@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import json
 import os
+import ssl
 import sys
 from collections.abc import AsyncGenerator, Mapping
 from dataclasses import dataclass
@@ -13,6 +14,9 @@ from typing import Any
 
 SECONDS = 30
 """After which a test that waits for something has failed."""
+NO_TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+"""For clients that speak plain HTTP with this machine: without it each would read all certificates of the machine, and
+that takes longer than most of what is asked. It trusts nobody, so whoever speaks TLS with it by mistake is refused."""
 META: dict[str, Any] = {
     "io.modelcontextprotocol/protocolVersion": "2026-07-28",
     "io.modelcontextprotocol/clientCapabilities": {},

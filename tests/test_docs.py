@@ -1,9 +1,12 @@
 """What the documentation says is what the program does: commands, settings, routes, codes, links, recipes."""
 
+import asyncio
+import json
 import os
 import re
 import runpy
 import shlex
+import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -23,6 +26,7 @@ from interlock.errors import ANSWERS, Code
 from interlock.web import PREFIX
 from interlock.web.routes import ROUTES, Route
 from tests.cli.running import configure, run_here, run_process
+from tests.store.audit.logs import sealed_folder
 from tests.surroundings import isolate
 
 ROOT = Path(__file__).parent.parent
@@ -166,7 +170,7 @@ def words_of(line: str) -> list[str]:
     """The words after the program's name, up to a pipe or a redirection."""
     words = shlex.split(line, comments=True)
     begin = next(at for at, each in enumerate(words) if each in ("interlock", "il")) + 1
-    end = next((at for at, each in enumerate(words) if each in ("|", ">", "&")), len(words))
+    end = next((at for at, each in enumerate(words) if each in ("|", ">", ">>", "&")), len(words))
     return words[begin:end]
 
 
@@ -283,3 +287,46 @@ def shown_by(page: str, command: str) -> list[str]:
 def spaced(line: str) -> str:
     """A line without figures that differ from run to run."""
     return re.sub(r"\s+", " ", re.sub(r"(ok) +[\d.]+ +[\d.]+$", r"\1", line)).strip()
+
+
+# Proofs ---------------------------------------------------------------------------------------------------------
+
+
+def block_of(page: Path, language: str) -> str:
+    """The only block of a language on a page."""
+    (found,) = re.findall(rf"^```{language}\n(.*?)^```", text_of(page), re.M | re.S)
+    return cast("str", found)
+
+
+@pytest.fixture
+def sealed(tmp_path: Path) -> Path:
+    """A data folder whose log is sealed."""
+    return asyncio.run(sealed_folder(tmp_path / "sealed"))
+
+
+def test_a_seal_is_checked_with_openssl_as_the_page_says(sealed: Path) -> None:
+    done = subprocess.run(
+        ["/bin/sh", "-e", "-c", block_of(DOCS / "audit.md", "sh")],
+        cwd=sealed,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+
+    assert (done.returncode, done.stdout.strip()) == (0, "Signature Verified Successfully"), done.stderr
+
+
+def test_an_export_leads_to_the_hash_of_its_seal_by_the_program_of_the_page(
+    sealed: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run_here(capsys, ("audit", "export", "--data-dir", str(sealed), "-o", str(sealed / "log.jsonl")))
+    program = [sys.executable, "-c", block_of(DOCS / "audit.md", "python"), str(sealed / "log.jsonl")]
+    whole = subprocess.run(program, capture_output=True, text=True, check=False, timeout=60)
+    text = (sealed / "log.jsonl").read_text(encoding="utf-8")
+    (sealed / "log.jsonl").write_text(text.replace("note 8", "note 9"), encoding="utf-8")
+    changed = subprocess.run(program, capture_output=True, text=True, check=False, timeout=60)
+    last = json.loads(json.loads((sealed / "anchor.jsonl").read_text().splitlines()[-1])["seal"])
+
+    assert whole.stdout == f"record 40 has the hash {last['hash']}\n"
+    assert "record 15 does not fit" in changed.stderr

@@ -16,6 +16,9 @@ TESTED_ELSEWHERE = {
     "config/document.py": "tests/config/test_source.py",
     "config/meanings.py": "tests/test_docs.py",
     "core/health.py": "tests/forward/test_fleet.py",
+    "core/poison/atoms.py": "tests/core/poison/test_rules.py",
+    "core/poison/english.py": "tests/core/poison/test_rules.py",
+    "core/poison/languages.py": "tests/core/poison/test_rules.py",
     "core/roster.py": "tests/config/test_roster.py",
     **{
         f"errors/{each}.py": "tests/test_errors.py"
@@ -27,8 +30,10 @@ TESTED_ELSEWHERE = {
     "lab/report/style.py": "tests/lab/report/test_html.py",
     "receive/turns.py": "tests/behaviours/test_questions.py",
     "sent.py": "tests/test_pipeline.py",
+    "store/audit/seals.py": "tests/store/test_sqlite_seals.py",
     "store/approval_queries.py": "tests/store/test_approvals.py",
     "store/protocol.py": "tests/store/test_contract.py",
+    "store/seal_queries.py": "tests/store/test_sqlite_seals.py",
     "web/feed.py": "tests/web/test_events.py",
 }
 """Modules that only hold types or texts; the tests of what fills or reads them are theirs too."""

@@ -31,10 +31,11 @@ from interlock.errors import Reason
 from interlock.forward.fleet import Fleet
 from interlock.forward.link import LOG_MESSAGE, Answer, Notification
 from interlock.forward.questions import RpcError
+from interlock.forward.reading import signs_in
 from interlock.kept import Origin, Outcome
 from interlock.record import Recorder
 from interlock.second_key import SecondKey
-from interlock.sent import FAILURES, Reply, Way, ask_of, failure_of, outcome_of, told_of
+from interlock.sent import FAILURES, Reply, Way, ask_of, failure_of, read, told_of
 from interlock.store.protocol import StoreUnavailable
 
 __all__ = ["LOG_MESSAGE", "Answer", "Notification", "Pipeline", "Reply", "RpcError", "Way"]
@@ -77,11 +78,15 @@ class Pipeline:
                 return await self._refuse(facts, found, verdict, way)
             if isinstance(verdict, Hold) or (call.approval_id and await self._second_key.has_turned(call)):
                 return await self._hold(call, found, verdict, way)
+            if call.approval_id:  # it is about nothing, and while that was looked up others may have passed
+                return await self.run(replace(call, approval_id=None), way)
             return await self._pass(call, found, verdict, way)
         except StoreUnavailable:
             return Reply("", refusal=errors.AUDIT_UNAVAILABLE())
 
     async def _hold(self, call: Call, found: ListedTool, verdict: Hold | Allow, way: Way) -> Reply:
+        if isinstance(verdict, Hold) and verdict.attach_to is None and call.approval_id is None:
+            self._rates.ask(call.caller.name, self.policy.limits, self._clock.now())
         answer = await self._second_key.turned(call, found, verdict, way, self.policy)
         if isinstance(answer, Approved):
             return await self._pass_anew(call, answer, way)
@@ -96,7 +101,7 @@ class Pipeline:
             stranger = Deny((caller,), standing_ground("caller"))
             return await self._refuse(self._facts(call, found, way), found, stranger, way, approved.approval)
         call = replace(call, caller=caller)
-        facts = self._facts(call, found, way)
+        facts = self._facts(call, found, way, asked=True)
         verdict = self._second_key.fits(approved, facts)
         if approved.grant.activity is not None:
             return await self._second_key.outcome(approved.approval, call, found)
@@ -105,7 +110,9 @@ class Pipeline:
         return await self._pass(call, found, verdict, way, waited=True)
 
     async def _pass(self, call: Call, found: ListedTool, verdict: Allow, way: Way, *, waited: bool = False) -> Reply:
-        with self._rates.counting(call.caller.name, self.policy.limits, self._clock.now()):
+        now = self._clock.now()
+        asked = waited or (verdict.grant is not None and self._second_key.known(call, now).was_asked(call))
+        with self._rates.counting(call.caller.name, self.policy.limits, now, asked=asked):
             if verdict.grant is None:
                 return await self._forward(call, found, verdict, way)
             forward = partial(self._forward, call, found, verdict, way)
@@ -151,7 +158,7 @@ class Pipeline:
             return self.book.find(call.server, call.tool)
         return self.offers.find(call.server, call.method)
 
-    def _facts(self, call: Call, found: ListedTool | None, way: Way) -> Facts:
+    def _facts(self, call: Call, found: ListedTool | None, way: Way, *, asked: bool = False) -> Facts:
         now, policy = self._clock.now(), self.policy
         known = self._second_key.known(call, now)
         return Facts(
@@ -164,7 +171,7 @@ class Pipeline:
             grants=known.grants,
             suggestion="" if found is not None and may_know(call.caller, found) else similar(call, self.book),
             frozen=self._freezer.of(call),
-            over_rate=self._rates.over(call.caller.name, policy.limits, now),
+            over_rate=self._rates.over(call.caller.name, policy.limits, now, asked=asked or known.was_asked(call)),
             argument_problem=None if found is None else self._schemas.problem(found, call.arguments),
             waiting=known.waiting,
             recent_denial=known.recent_denial,
@@ -192,7 +199,7 @@ class Pipeline:
                 await self._recorder.outcome(record, Outcome(CallEvent.CANCEL))
             raise
         else:
-            outcome, reply = outcome_of(answer), Reply(record.id, answer=answer)
+            outcome, reply = read(answer, await signs_in(answer), record.id, call, withhold=self.policy.withhold)
         try:
             await self._recorder.outcome(record, outcome)
         except StoreUnavailable:  # it was sent, and nobody may be told that it was not

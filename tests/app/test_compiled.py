@@ -2,7 +2,9 @@
 
 from pathlib import Path
 
-from interlock.app.compiled import overrides_of, policy_of, secrets_of, upstreams_of
+import pytest
+
+from interlock.app.compiled import anchor_of, overrides_of, policy_of, secrets_of, upstreams_of
 from interlock.core.intent import IntentMode
 from interlock.core.safety import Posture, SafetyClass
 from interlock.forward.upstream import Scope, UpstreamSpec
@@ -100,3 +102,16 @@ def test_what_is_given_under_a_name_of_a_secret_is_one_although_it_stands_in_the
     text = "servers: {a: {command: x, env: {API_KEY: suite-secret-123, MODE: not-so-secret}}}"
 
     assert secrets_of(config_of(tmp_path, text), {}) == {"suite-secret-123"}
+
+
+@pytest.mark.parametrize(
+    ("given", "file"),
+    [("", "data/anchor.jsonl"), ("seals/a", "seals/a"), ("/mnt/a", "/mnt/a"), ("~/a", "~/a")],
+)
+def test_an_anchor_is_found_from_wherever_one_looks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given: str, file: str
+) -> None:
+    config = config_of(tmp_path, f"record: {{anchor: {given}}}")
+    monkeypatch.chdir("/")
+
+    assert anchor_of(config, tmp_path / "data") == tmp_path / Path(file).expanduser()

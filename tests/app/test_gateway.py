@@ -16,13 +16,17 @@ from interlock.core.health import Health
 from interlock.core.lifecycle import CallState
 from interlock.errors import InterlockError
 from interlock.record import config_change
+from interlock.store.audit.anchor import seals_in
 from interlock.store.protocol import Activity, ActivityFilter, ActivityType, Store
 from interlock.store.sqlite import SqliteStore
 from tests.approve.receiving import OK, receiver, shown, url_of
 from tests.approving import DELETE, counter, said, wanted
 from tests.fakes import FakeClock
 from tests.running import server_yaml, serving, started
+from tests.store.audit.logs import check, sealed_folder
 from tests.upstream.running import stdio_argv
+
+NO_SERVER = "servers: {off: {command: x, enabled: false}}\n"
 
 
 @pytest.fixture
@@ -105,6 +109,40 @@ async def test_what_the_operator_does_is_in_the_log_behind_the_reads_that_ended_
         kinds = [entry.kind for entry in await store.log_entries(begun, 10)]
 
     assert kinds == ["tool_call", "config_change"]
+
+
+async def test_what_is_older_than_the_file_says_goes_soon_after_the_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("interlock.store.audit.sealer.PRUNE_AFTER_SECONDS", 0)
+    folder = await sealed_folder(tmp_path / "data")  # written years ago
+    async with asyncio.timeout(60), started(tmp_path, "record: {keep_days: 30}\n" + NO_SERVER) as gateway:
+        told = await _entries(gateway.store, "system")
+
+    assert '"by":"keep_days"' in told[0]
+    assert check(folder).pruned >= 30  # never the newest stretch, which is the last of these or what the start wrote
+
+
+# The anchor -----------------------------------------------------------------------------------------------------
+
+
+async def test_another_anchor_in_the_file_is_taken_up_and_what_is_in_it_is_compared(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("interlock.app.gateway.LOOK_SECONDS", 0.01)
+    await sealed_folder(tmp_path / "other")
+    text = NO_SERVER + "record: {anchor: %s}\n"
+    async with asyncio.timeout(60), started(tmp_path, text % "seals.jsonl") as gateway:
+        sealer = gateway.parts.sealer
+        assert sealer is not None
+        first = await sealer.checkpoint()
+        (tmp_path / "interlock.yaml").write_text(text % "other/anchor.jsonl", encoding="utf-8")
+        await _entries(gateway.store, "config_change")
+        second = await sealer.checkpoint()
+
+    assert list(seals_in(tmp_path / "seals.jsonl")) == [first]
+    assert second in list(seals_in(tmp_path / "other" / "anchor.jsonl"))
+    assert "tells of another log" in (sealer.disagreement or "")
 
 
 # Notices --------------------------------------------------------------------------------------------------------

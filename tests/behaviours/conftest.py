@@ -8,6 +8,7 @@ import httpx2
 import pytest
 
 from tests.running import Running, server_yaml, serving
+from tests.talking import NO_TLS
 from tests.upstream.running import HttpUpstream, http_upstream, stdio_argv
 
 ERAS = ("legacy", "2026-07-28")
@@ -44,5 +45,5 @@ async def gateway(tmp_path: Path, log: Path, remote: HttpUpstream) -> AsyncGener
 
 @pytest.fixture
 async def http() -> AsyncGenerator[httpx2.AsyncClient]:
-    async with httpx2.AsyncClient() as client:
+    async with httpx2.AsyncClient(verify=NO_TLS) as client:
         yield client

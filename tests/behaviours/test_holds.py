@@ -10,6 +10,7 @@ from interlock.core.grants import GrantScope
 from interlock.core.lifecycle import ApprovalState
 from interlock.store.approvals import ApprovalFilter
 from tests.approving import Counter, counter, said, text_of
+from tests.talking import NO_TLS
 from tests.upstream.running import received
 
 CALLERS, EACH = 10, 20
@@ -48,7 +49,7 @@ async def statuses(held: Counter) -> dict[str, int]:
 
 
 async def test_two_hundred_calls_wait_and_those_that_are_approved_run_once(tmp_path: Path) -> None:
-    http = httpx2.AsyncClient(timeout=120, limits=httpx2.Limits(max_connections=None))
+    http = httpx2.AsyncClient(timeout=120, limits=httpx2.Limits(max_connections=None), verify=NO_TLS)
     async with counter(tmp_path, "hold: {answer_after: never}") as held, http, asyncio.TaskGroup() as group:
         tokens = [await held.token(f"caller-{number}") for number in range(CALLERS)]
         wanted = {f"{caller}-{each}": tokens[caller] for caller in range(CALLERS) for each in range(EACH)}
@@ -71,7 +72,7 @@ async def test_two_hundred_calls_wait_and_those_that_are_approved_run_once(tmp_p
 
 
 async def test_two_hundred_calls_that_nobody_answers_all_time_out_and_none_runs(tmp_path: Path) -> None:
-    http = httpx2.AsyncClient(timeout=120, limits=httpx2.Limits(max_connections=None))
+    http = httpx2.AsyncClient(timeout=120, limits=httpx2.Limits(max_connections=None), verify=NO_TLS)
     more = "hold: {answer_after: never, approval_timeout: 3}"
     async with counter(tmp_path, more) as held, http, asyncio.TaskGroup() as group:
         tokens = [await held.token(f"caller-{number}") for number in range(CALLERS)]

@@ -19,7 +19,7 @@ from tests.behaviours.test_reload import until, write
 from tests.receive.issuing import AUDIENCE, ISSUER, KeyServer, Signer, document, encoded, key_server, part, usual
 from tests.receive.issuing import http as answer
 from tests.running import Running, server_yaml, serving
-from tests.talking import META
+from tests.talking import META, NO_TLS
 from tests.upstream.running import received, stdio_argv
 
 FIRST, NEXT = Signer("first", number=1), Signer("next", number=2)
@@ -94,7 +94,7 @@ async def test_an_agent_with_a_token_of_the_issuer_calls_a_tool_under_its_own_na
 
 
 async def test_an_official_client_keeps_a_session_with_such_a_token(gateway: Running) -> None:
-    async with httpx2.AsyncClient(headers=bearer(FIRST.token(claims()))) as http:
+    async with httpx2.AsyncClient(headers=bearer(FIRST.token(claims())), verify=NO_TLS) as http:
         transport = streamable_http_client(gateway.url, http_client=http)
         async with Client(transport, mode="legacy") as client:
             result = await client.call_tool("up__echo", {})

@@ -17,7 +17,7 @@ import pytest
 from interlock.core.lifecycle import ApprovalState
 from tests.approving import DELETE, Counter, counter, held_config, said, text_of, wanted
 from tests.running import serving
-from tests.talking import talking
+from tests.talking import NO_TLS, talking
 
 SHORT = "hold: {answer_after: 50ms}"
 
@@ -99,7 +99,7 @@ def by_rest(**body: Any) -> Any:
     async def ask(held: Counter) -> str:
         headers = {"Authorization": f"Bearer {held.running.folder.credential()}"}
         url = f"http://{held.running.host}/api/v1/tools/up/delete_note/call"
-        async with httpx2.AsyncClient() as http:
+        async with httpx2.AsyncClient(verify=NO_TLS) as http:
             answer = await http.post(url, json={"arguments": wanted(), **body}, headers=headers)
         assert answer.status_code == 202, answer.text
         return {"PENDING": "pending"}[answer.json()["code"]]
@@ -181,6 +181,34 @@ async def test_nobody_is_asked_about_a_call_that_would_be_refused_anyway(tmp_pat
     codes = [said(each)["code"] for each in (out_of_scope, invalid, unknown, too_many)]
     assert codes == ["UNKNOWN_TOOL", "INVALID_ARGUMENTS", "UNKNOWN_TOOL", "RATE_LIMITED"]
     assert (len(held.board), asked) == (0, [])
+
+
+async def test_a_call_that_somebody_is_asked_about_counts_once(tmp_path: Path) -> None:
+    """An agent in a loop must not fill the desk with questions, however few of its calls ever run."""
+    text = f"{SHORT}\nlimits: {{calls_per_minute: 2}}"
+    async with counter(tmp_path, text) as held, held.client() as client:
+        asked = [said(await client.call_tool(DELETE, wanted(each)))["approval_id"] for each in ("a", "b")]
+        third = await client.call_tool(DELETE, wanted("c"))
+        again = await client.call_tool(DELETE, wanted("a"))
+        for each in asked:
+            await held.approve(each)
+        ran = await client.call_tool(DELETE, wanted("a"))
+        fetched = await client.call_tool(DELETE, {**wanted("b"), "_approval_id": asked[1]})
+        fourth = await client.call_tool("up__read_note", {"name": "a"})
+
+    assert [said(each)["code"] for each in (third, fourth)] == ["RATE_LIMITED", "RATE_LIMITED"]
+    assert said(again)["approval_id"] == asked[0]
+    assert [text_of(each) for each in (ran, fetched)] == ["No such note.", "No such note."]
+
+
+async def test_naming_an_approval_that_there_is_not_passes_no_limit(tmp_path: Path) -> None:
+    text = f"{SHORT}\nlimits: {{calls_per_minute: 3}}"
+    async with counter(tmp_path, text) as held, held.client() as client:
+        calls = [client.call_tool("up__read_note", {"name": "a", "_approval_id": f"ap_{each}"}) for each in range(20)]
+        answers = await asyncio.gather(*calls)
+
+    assert held.sends() == 3
+    assert len([each for each in answers if "RATE_LIMITED" in str(each)]) == 17
 
 
 async def test_nobody_is_asked_about_a_call_of_a_server_that_is_down(held: Counter) -> None:

@@ -135,6 +135,23 @@ def test_the_example_of_the_policy_runs_what_it_says_and_holds_back_the_rest(tmp
     held_to_the_plan(run, got)
 
 
+def test_a_server_whose_schema_would_take_for_ever_is_told_of_and_its_other_tools_are_called(
+    tmp_path: Path, il: Interlock
+) -> None:
+    level: dict[str, Any] = {"type": "object", "required": ["a"]}
+    steps = {
+        f"d{at}": {**level, "properties": {"a": {"allOf": [{"$ref": f"#/$defs/d{at + 1}"}] * 8}}} for at in range(10)
+    }
+    bomb = {**level, "properties": {"a": {"$ref": "#/$defs/d0"}}, "$defs": {**steps, "d10": {"type": "integer"}}}
+    tools = [{"name": "get_bomb", "input_schema": bomb}, {"name": "get_it"}]
+    (tmp_path / "bombs.json").write_text(json.dumps({"mock_server": {"name": "bombs", "tools": tools}}))
+    mock = [sys.executable, "-m", "interlock", "mock", "--tools-from", str(tmp_path / "bombs.json")]
+    run = il("probe", "--json", "--data-dir", str(tmp_path / "data"), "--", *mock).json
+    assert run["ended"] == "complete"
+    assert {each["tool"] for each in run["calls"]} == {"get_it"}
+    assert [each["tool"] for each in run["findings"] if each["code"] == "no-arguments"] == ["get_bomb"]
+
+
 def test_a_configured_server_is_probed_through_the_usual_log(tmp_path: Path, il: Interlock, real: World) -> None:
     (tmp_path / "interlock.yaml").write_text(real.yaml())
     words = ("--config", str(tmp_path / "interlock.yaml"), "--data-dir", str(tmp_path / "data"))

@@ -15,6 +15,7 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 from interlock.core.lifecycle import CallState
 from interlock.store.protocol import Activity
 from tests.running import Running, server_yaml, serving
+from tests.talking import NO_TLS
 from tests.upstream.running import received, stdio_argv
 
 RULES = "route_rules: [{id: no-commands, tool_pattern: up__run_command, effect: deny}]\n"
@@ -75,7 +76,7 @@ async def over_run_tool(running: Running, tool: str, arguments: dict[str, Any]) 
 
 async def over_try_it(running: Running, tool: str, arguments: dict[str, Any]) -> str | None:
     headers = {"authorization": f"Bearer {running.folder.credential()}"}
-    async with httpx2.AsyncClient(timeout=30) as http:
+    async with httpx2.AsyncClient(timeout=30, verify=NO_TLS) as http:
         url = f"http://{running.host}/api/v1/tools/up/{tool}/call"
         answer = await http.post(url, json={"arguments": arguments}, headers=headers)
     return answer.json()["code"] if answer.is_error else None

@@ -25,7 +25,7 @@ from tests.clients import typescript
 from tests.clients.script import call
 from tests.fakes import FakeClock
 from tests.running import server_yaml, serving
-from tests.talking import argv, clean
+from tests.talking import NO_TLS, argv, clean
 from tests.upstream.everything import everything_argv
 from tests.upstream.running import events, received
 
@@ -50,7 +50,7 @@ each_cell = pytest.mark.parametrize(
 
 @pytest.fixture
 async def http() -> AsyncGenerator[httpx2.AsyncClient]:
-    async with httpx2.AsyncClient(timeout=30) as client:
+    async with httpx2.AsyncClient(timeout=30, verify=NO_TLS) as client:
         yield client
 
 

@@ -19,6 +19,7 @@ from interlock.receive.identify import TokenScope, mint
 from interlock.record import token_change
 from tests.behaviours.conftest import ERAS
 from tests.running import Running, server_yaml, serving
+from tests.talking import NO_TLS
 from tests.upstream.everything import everything_argv, everything_over_http, messages
 from tests.upstream.running import HttpUpstream, Received, http_upstream, received, stdio_argv
 
@@ -101,7 +102,7 @@ async def ask(
 async def ask_legacy(running: Running, method: str, params: dict[str, Any]) -> dict[str, Any]:
     """A request by hand in a session of its own."""
     opening = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}
-    async with httpx2.AsyncClient(timeout=30) as http:
+    async with httpx2.AsyncClient(timeout=30, verify=NO_TLS) as http:
         body = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": opening}
         session = (await http.post(running.url, json=body, headers=JSON)).headers["mcp-session-id"]
         body = {"jsonrpc": "2.0", "id": 2, "method": method, "params": params}
@@ -199,7 +200,7 @@ async def test_without_namespacing_names_are_the_servers_own(tmp_path: Path, era
 
 
 async def test_a_server_out_of_scope_does_not_exist(gateway: Running, remote: HttpUpstream) -> None:
-    async with httpx2.AsyncClient(timeout=30) as http:
+    async with httpx2.AsyncClient(timeout=30, verify=NO_TLS) as http:
         token = await token_for(gateway, "narrow", TokenScope(servers=("up",)))
         listed = await ask(http, gateway, "resources/list", {}, **token)
         prompts = await ask(http, gateway, "prompts/list", {}, **token)
@@ -258,7 +259,7 @@ async def test_a_tool_with_the_name_of_a_method_is_no_way_around(tmp_path: Path,
 
 
 async def test_fields_that_nobody_knows_survive_byte_for_byte(gateway: Running) -> None:
-    async with httpx2.AsyncClient(timeout=30) as http:
+    async with httpx2.AsyncClient(timeout=30, verify=NO_TLS) as http:
         raw: dict[str, bytes] = {}
         for method, params in (
             ("resources/list", {}),
@@ -279,7 +280,7 @@ async def test_fields_that_nobody_knows_survive_byte_for_byte(gateway: Running) 
 
 @pytest.mark.parametrize("method", ["resources/list", "resources/templates/list", "prompts/list", "tools/list"])
 async def test_modern_lists_say_that_they_are_for_this_caller_only(gateway: Running, method: str) -> None:
-    async with httpx2.AsyncClient(timeout=30) as http:
+    async with httpx2.AsyncClient(timeout=30, verify=NO_TLS) as http:
         result = (await ask(http, gateway, method, {}))["result"]
 
     assert (result["resultType"], result["ttlMs"], result["cacheScope"]) == ("complete", 0, "private")
@@ -287,7 +288,7 @@ async def test_modern_lists_say_that_they_are_for_this_caller_only(gateway: Runn
 
 
 async def test_a_resource_that_its_server_calls_public_is_private_here(gateway: Running) -> None:
-    async with httpx2.AsyncClient(timeout=30) as http:
+    async with httpx2.AsyncClient(timeout=30, verify=NO_TLS) as http:
         result = (await ask(http, gateway, "resources/read", {"uri": "up+note:///readme"}))["result"]
 
     assert (result["resultType"], result["cacheScope"]) == ("complete", "private")
@@ -306,7 +307,7 @@ async def test_nothing_of_the_client_but_the_params_reaches_a_server(
     gateway: Running, log: Path, remote: HttpUpstream
 ) -> None:
     meta = {"vendor/secret": "META-MARK", "progressToken": "TOKEN-MARK", "traceparent": "TRACE-MARK"}
-    async with httpx2.AsyncClient(timeout=30) as http:
+    async with httpx2.AsyncClient(timeout=30, verify=NO_TLS) as http:
         for server in ("up", "far"):
             marked = {"_meta": meta, "_justification": "JUSTIFIED-MARK", "kept": "KEPT-MARK"}
             read = {"uri": f"{server}+note:///readme", **marked}

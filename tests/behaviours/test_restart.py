@@ -20,7 +20,7 @@ from interlock.core.lifecycle import ApprovalState
 from interlock.store.approvals import ApprovalFilter
 from interlock.store.protocol import ActivityType
 from tests.approving import DELETE, Counter, counter, held_config, said, text_of, wanted
-from tests.talking import clean
+from tests.talking import NO_TLS, clean
 
 ANSWERED, IN_PERSON = 50, 50
 IMPATIENT = types.Implementation(name="impatient", version="1")
@@ -220,7 +220,7 @@ async def test_a_lost_http_client_is_no_reason_to_wait(tmp_path: Path) -> None:
             "mcp-method": "tools/call",
             "mcp-name": DELETE,
         }
-        async with httpx2.AsyncClient() as http, asyncio.TaskGroup() as group:
+        async with httpx2.AsyncClient(verify=NO_TLS) as http, asyncio.TaskGroup() as group:
             calling = group.create_task(http.post(held.running.url, json=body, headers=headers))
             waiting = await held.one()
             calling.cancel()

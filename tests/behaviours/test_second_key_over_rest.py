@@ -11,6 +11,7 @@ import httpx2
 import pytest
 
 from tests.running import Running, server_yaml, serving
+from tests.talking import NO_TLS
 from tests.upstream.running import received, stdio_argv
 
 CALL = "/api/v1/tools/up/frobnicate/call"
@@ -27,7 +28,9 @@ async def guarded(tmp_path: Path, log: Path) -> AsyncGenerator[Running]:
 @pytest.fixture
 async def operator(guarded: Running) -> AsyncGenerator[httpx2.AsyncClient]:
     headers = {"Authorization": f"Bearer {guarded.folder.credential()}"}
-    async with httpx2.AsyncClient(base_url=f"http://{guarded.host}", headers=headers, timeout=SECONDS) as client:
+    async with httpx2.AsyncClient(
+        base_url=f"http://{guarded.host}", headers=headers, timeout=SECONDS, verify=NO_TLS
+    ) as client:
         yield client
 
 

@@ -15,7 +15,7 @@ import pytest
 from interlock.core.approvals import Approval
 from interlock.core.lifecycle import ApprovalState, CallState
 from tests.approving import DELETE, Counter, counter, said, wanted
-from tests.talking import clean
+from tests.talking import NO_TLS, clean
 
 TEXT = "You cannot approve your own tool call request."
 SHORT = "hold: {answer_after: 50ms}"
@@ -53,7 +53,7 @@ class Desk:
 
 @pytest.fixture
 async def desk(tmp_path: Path) -> AsyncGenerator[Desk]:
-    async with counter(tmp_path, SHORT) as held, httpx2.AsyncClient() as http:
+    async with counter(tmp_path, SHORT) as held, httpx2.AsyncClient(verify=NO_TLS) as http:
         yield Desk(held, http)
 
 
@@ -271,7 +271,7 @@ async def test_the_operator_answers_for_its_own_agent(desk: Desk) -> None:
 @contextlib.asynccontextmanager
 async def with_rule(folder: Path, terms: str) -> AsyncGenerator[Desk]:
     rule = f"route_rules: [{{id: gone, tool_pattern: 'up__delete_*', effect: hold, {terms}}}]\n{SHORT}"
-    async with counter(folder, rule) as held, httpx2.AsyncClient() as http:
+    async with counter(folder, rule) as held, httpx2.AsyncClient(verify=NO_TLS) as http:
         yield Desk(held, http)
 
 
@@ -342,7 +342,7 @@ HEADERS = {
 
 async def test_nothing_that_a_caller_sends_along_is_an_approval(desk: Desk) -> None:
     token = await desk.held.token("worker")
-    async with httpx2.AsyncClient(headers={"Authorization": f"Bearer {token}", **HEADERS}) as http:
+    async with httpx2.AsyncClient(headers={"Authorization": f"Bearer {token}", **HEADERS}, verify=NO_TLS) as http:
         meta = {
             "io.modelcontextprotocol/protocolVersion": "2026-07-28",
             "io.modelcontextprotocol/clientCapabilities": {},

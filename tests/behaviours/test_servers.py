@@ -7,6 +7,7 @@ from typing import Any
 import httpx2
 
 from tests.running import Running, server_yaml, serving
+from tests.talking import NO_TLS
 from tests.upstream.running import received, stdio_argv
 
 ECHO = "/tools/up/echo/call"
@@ -14,7 +15,7 @@ ECHO = "/tools/up/echo/call"
 
 async def ask(running: Running, method: str, path: str, body: Any = None) -> httpx2.Response:
     headers = {"Authorization": f"Bearer {running.folder.credential()}"}
-    async with httpx2.AsyncClient(base_url=f"http://{running.host}/api/v1", timeout=60) as http:
+    async with httpx2.AsyncClient(base_url=f"http://{running.host}/api/v1", timeout=60, verify=NO_TLS) as http:
         return await http.request(method, path, json=body, headers=headers)
 
 

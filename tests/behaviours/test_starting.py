@@ -10,6 +10,7 @@ from interlock.store.folder import DataFolder
 from tests.cli.running import Outcome, eventually, run_process, serve_process
 from tests.forward.fleets import small
 from tests.running import server_yaml
+from tests.talking import NO_TLS
 
 COUNT = 20
 TOGETHER = f"""
@@ -38,7 +39,7 @@ def test_twenty_servers_start_together_and_one_that_never_answers_delays_nobody(
 
     with serve_process(data, "--config", str(config)):
         eventually(lambda: list(healths().values()).count("ready") == COUNT)
-        readiness = httpx2.get(f"{running_at(DataFolder(data))}/readyz")
+        readiness = httpx2.get(f"{running_at(DataFolder(data))}/readyz", verify=NO_TLS)
         called = il("call", "tool-write", "--tool-name", "s7:echo", "--json_args", '{"n": 7}')
         afterwards = healths()
 

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -48,14 +49,14 @@ def _approver(name: str) -> str:
     return f"{name}."
 
 
-async def fill(data: Path) -> None:
+async def fill(data: Path, texts: Sequence[str] = HOSTILE) -> None:
     """Write every hostile string into every kind of row, in a folder that no gateway holds."""
     store = SqliteStore(data / "interlock.db", SystemClock())
     await store.start()
     # At once, because each write by itself waits for the disk.
-    await asyncio.gather(*(_fill(store, text, number) for number, text in enumerate(HOSTILE)))
+    await asyncio.gather(*(_fill(store, text, number) for number, text in enumerate(texts)))
     await store.close()
-    for number, text in enumerate(HOSTILE):
+    for number, text in enumerate(texts):
         run = a_run_that_says(name_of(text))
         findings = [replace(each, text=text[:REPORTED]) for each in run.findings]
         RunFolder.make(data, f"h{number:03}").keep(replace(run, findings=findings, notes=[text[:REPORTED]]))
@@ -101,7 +102,8 @@ async def _approvals(store: SqliteStore, text: str, number: int) -> None:
 def _asked(name: str, approval_id: str, now: int) -> Approval:
     arguments: JsonObject = {"said": name}
     key = GrantKey(name, name, name, "f" * 64, argument_digest(arguments), "r" * 64, "write-capable", name)
-    asked: JsonObject = {"arguments": arguments, "reasons": [], "entry": "gateway"}
+    told: dict[str, Json] = dict.fromkeys(("justification", "workspace_name", "auth_scope_id"), name)
+    asked: JsonObject = {**told, "arguments": arguments, "reasons": [], "entry": "gateway"}
     return Approval(approval_id, key, name, name, HoldTerms(), now, now + FAR, "gw_gone", name, asked)
 
 

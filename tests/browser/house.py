@@ -22,6 +22,7 @@ from mcp.client.streamable_http import streamable_http_client
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page
 
 from tests.cli.running import environment
+from tests.talking import NO_TLS
 
 SECONDS = 30.0
 """After which something that is waited for has failed."""
@@ -53,7 +54,9 @@ class House:
     def rest(self, method: str, path: str, body: Any = None, token: str | None = None) -> Any:
         """What REST answers, to the operator unless a token is given; a refusal fails the test."""
         headers = {"Authorization": f"Bearer {token or self.operator}"}
-        answer = httpx2.request(method, f"{self.address}/api/v1{path}", headers=headers, json=body, timeout=SECONDS)
+        answer = httpx2.request(
+            method, f"{self.address}/api/v1{path}", headers=headers, json=body, timeout=SECONDS, verify=NO_TLS
+        )
         assert answer.status_code < 300, answer.text
         return answer.json()
 
@@ -92,7 +95,7 @@ class House:
 async def _call(address: str, token: str, tool: str, arguments: dict[str, Any]) -> Any:
     headers = {"Authorization": f"Bearer {token}"}
     async with (
-        httpx2.AsyncClient(headers=headers, timeout=120) as http,
+        httpx2.AsyncClient(headers=headers, timeout=120, verify=NO_TLS) as http,
         Client(streamable_http_client(f"{address}/mcp", http_client=http), mode="2026-07-28") as client,
     ):
         return await client.call_tool(tool, arguments)

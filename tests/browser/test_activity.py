@@ -13,6 +13,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.house import SECONDS, House, Reviewer
+from tests.talking import NO_TLS
 
 PAGE = 100
 """How many rows are fetched first."""
@@ -20,7 +21,7 @@ PAGE = 100
 
 def make(gateway: House, tool: str = "list_notes", count: int = 1, **body: Any) -> None:
     """Calls of the operator's agent, each of which is over when the next one begins."""
-    with httpx2.Client(headers={"Authorization": f"Bearer {gateway.operator}"}, timeout=SECONDS) as http:
+    with httpx2.Client(headers={"Authorization": f"Bearer {gateway.operator}"}, timeout=SECONDS, verify=NO_TLS) as http:
         for _ in range(count):
             http.post(f"{gateway.address}/api/v1/tools/sample/{tool}/call", json=body).raise_for_status()
 

@@ -7,6 +7,7 @@ import httpx2
 from playwright.sync_api import Route, expect
 
 from tests.browser.house import House, Reviewer
+from tests.talking import NO_TLS
 
 DELETE = "sample__delete_note"
 RUN = "sample__run_script"
@@ -75,13 +76,15 @@ def test_a_call_is_denied_by_keyboard_with_a_reason_that_the_agent_is_told(gatew
 def test_an_approval_that_comes_before_the_queue_does_not_vanish_with_it(gateway: House, boss: Reviewer) -> None:
     answered = gateway.rest("GET", "/approvals?limit=1")["items"][0]
 
-    def only_when_it_is_shown(route: Route) -> None:
-        boss.page.get_by_role("article").wait_for()
-        route.continue_()
-
-    boss.page.route("**/api/v1/approvals?status=pending*", only_when_it_is_shown)
-    with boss.page.expect_response("**/api/v1/approvals?status=pending*"):
+    queue, late = "**/api/v1/approvals?status=pending*", list[Route]()
+    boss.page.route(queue, lambda route: late.append(route))
+    with boss.page.expect_request(queue):
         boss.page.goto(f"{gateway.address}/approvals/{answered['id']}")
+    boss.page.get_by_role("article").wait_for()
+    boss.page.unroute(queue)
+    with boss.page.expect_response(queue):
+        for each in late:
+            each.continue_()
     boss.page.evaluate("() => new Promise(requestAnimationFrame)")
 
     expect(boss.page.get_by_role("article")).to_contain_text(answered["tool_name"])
@@ -132,7 +135,9 @@ def test_a_cookie_without_the_second_secret_changes_nothing(gateway: House, boss
     (held,) = gateway.held(1)
     (cookie,) = boss.context.cookies([f"{gateway.address}/api/v1/"])
     stolen = {"Cookie": f"{cookie.get('name')}={cookie.get('value')}"}
-    answer = httpx2.post(f"{gateway.address}/api/v1/approvals/{held['id']}/approve", headers=stolen, json={})
+    answer = httpx2.post(
+        f"{gateway.address}/api/v1/approvals/{held['id']}/approve", headers=stolen, json={}, verify=NO_TLS
+    )
 
     assert (answer.status_code, answer.json()["code"]) == (403, "FORBIDDEN")
     assert gateway.held(1)[0]["status"] == "pending"

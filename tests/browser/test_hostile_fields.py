@@ -13,6 +13,7 @@ from tests.browser.hostile import HOSTILE
 from tests.browser.hostile_store import config, fill, name_of, yaml_of
 from tests.browser.house import SECONDS, House, Reviewer, house
 from tests.browser.inert import EACH, NOTHING, go, query_of, quiet, unfolded
+from tests.talking import NO_TLS
 
 ALL = len(HOSTILE)
 OPENED = range(0, ALL, EACH)
@@ -148,7 +149,7 @@ def test_in_an_address_they_do_nothing(boss: Reviewer) -> None:
 def test_stops_over_every_page_do_nothing(gateway: House, comes: Callable[..., Reviewer]) -> None:
     names = [name_of(text) for text in HOSTILE if len(text) < 200]
     headers = {"Authorization": f"Bearer {gateway.operator}"}
-    with httpx2.Client(base_url=gateway.address, headers=headers, timeout=SECONDS) as http:
+    with httpx2.Client(base_url=gateway.address, headers=headers, timeout=SECONDS, verify=NO_TLS) as http:
         for name in names:
             assert http.post("/api/v1/freeze", json={"caller": name, "reason": name}).is_success
     someone = comes().sign_in()

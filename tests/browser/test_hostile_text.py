@@ -135,6 +135,7 @@ WHERE = {
     "rules": "test_hostile_fields: conditions, approvers, suggestions, trials, replays; test_hostile_servers: tools",
     "settings": "test_hostile_fields: values, workspaces, credentials, notices, the issuer",
     "lab": "test_hostile_fields: targets, servers, plans, calls, findings, evidence, notes",
+    "audit": "test_audit: what a changed database says of its own parts",
     "overview": "test_hostile_fields: stops and why; test_hostile_servers: problems of servers, tools that changed",
     "servers": "test_hostile_servers: problems, logs, tools, the question about trust",
     "tools": "test_hostile_servers: names, texts, schemas, annotations, findings, changes, the form to try one",

@@ -14,12 +14,13 @@ from typing import Any
 
 import httpx2
 import pytest
-from playwright.sync_api import Page, Request, Response
+from playwright.sync_api import Browser, Page, Request, Response
 
 from interlock.web import PREFIX
 from interlock.web.door import SIGN_IN
 from interlock.web.routes import ROUTES, Route
-from tests.browser.house import SECONDS, House, Reviewer
+from tests.browser.house import SECONDS, House, Reviewer, reviewer
+from tests.talking import NO_TLS
 
 WRITING = [each for each in ROUTES if each.method != "GET" and (each.method, PREFIX + each.path) != SIGN_IN]
 READING = [each for each in ROUTES if each.method == "GET"]
@@ -86,10 +87,16 @@ def state_of(gateway: House) -> Any:
     return json.loads(json.dumps([gateway.rest("GET", f"/{each}") for each in lists]))
 
 
+@pytest.fixture(scope="module")
+def visitor(gateway: House, browser: Browser) -> Generator[Reviewer]:
+    """The operator in a browser that stays signed in from one scene to the next."""
+    with reviewer(gateway, browser) as someone:
+        yield someone.sign_in()
+
+
 @pytest.fixture(params=["127.0.0.1", "localhost"], ids=["another-port", "another-name"])
-def scene(request: pytest.FixtureRequest, gateway: House, comes: Callable[..., Reviewer], elsewhere: int) -> Scene:
+def scene(request: pytest.FixtureRequest, gateway: House, visitor: Reviewer, elsewhere: int) -> Generator[Scene]:
     """A call waits, a grant is alive, and the operator, signed in, goes to a page of somebody else."""
-    boss = comes().sign_in()
     own = request.node.name  # each scene makes calls of its own: what was answered before is not asked again
     first = gateway.call("sample__run_script", {"script": own})
     given = gateway.held(1)[0]
@@ -105,12 +112,25 @@ def scene(request: pytest.FixtureRequest, gateway: House, comes: Callable[..., R
         "server": "sample",
         "tool": "delete_note",
     }
-    boss.page.goto(f"http://{request.param}:{elsewhere}/")
     answers: list[Response] = []
-    boss.context.on("response", lambda each: answers.append(each))
     asked: list[Request] = []
-    boss.context.on("request", lambda each: asked.append(each))
-    return Scene(gateway, boss, boss.page, names, state_of(gateway), answers, asked)
+
+    def answered(response: Response) -> None:
+        answers.append(response)
+
+    def sent(request: Request) -> None:
+        asked.append(request)
+
+    page, context = visitor.page, visitor.context
+    page.goto(f"http://{request.param}:{elsewhere}/")
+    assert context.request.get(f"{gateway.address}{PREFIX}/session").status == 200  # else there is nothing to lose
+    context.on("response", answered)
+    context.on("request", sent)
+    yield Scene(gateway, visitor, page, names, state_of(gateway), answers, asked)
+    page.goto("about:blank")  # so that nothing of this scene goes on in the next
+    context.remove_listener("response", answered)
+    context.remove_listener("request", sent)
+    gateway.settle()
 
 
 TOOLS = """
@@ -296,7 +316,7 @@ class Stolen:
 
 @pytest.fixture
 def http() -> Generator[httpx2.Client]:
-    with httpx2.Client(timeout=SECONDS) as client:
+    with httpx2.Client(timeout=SECONDS, verify=NO_TLS) as client:
         yield client
 
 
@@ -328,8 +348,10 @@ def test_another_origin_cannot_sign_a_browser_in(stolen: Stolen) -> None:
     sign_in = next(each for each in ROUTES if (each.method, PREFIX + each.path) == SIGN_IN)
     code = stolen.gateway.link().partition("#")[2]
     address = f"{stolen.gateway.address}{PREFIX}{sign_in.path}"
-    refused = httpx2.post(address, headers={"Origin": "http://127.0.0.1:1"}, json={"code": code})
-    as_text = httpx2.post(address, headers={"Content-Type": "text/plain"}, content=json.dumps({"code": code}))
+    refused = httpx2.post(address, headers={"Origin": "http://127.0.0.1:1"}, json={"code": code}, verify=NO_TLS)
+    as_text = httpx2.post(
+        address, headers={"Content-Type": "text/plain"}, content=json.dumps({"code": code}), verify=NO_TLS
+    )
 
     assert (refused.status_code, as_text.status_code) == (403, 400)
     assert not refused.cookies

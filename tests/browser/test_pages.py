@@ -19,7 +19,19 @@ route_rules:
   - {id: scripts-need-two, tool_pattern: "sample__run_*", effect: hold, approvals_needed: 2, approvers: [humans]}
   - {id: never-secrets, tool_pattern: "sample__read_note", args: {name: "secret*"}, effect: deny}
 """
-PAGES = ("approvals", "overview", "activity", "servers", "tools", "rules", "agents", "lab", "settings", "api")
+PAGES = (
+    "approvals",
+    "overview",
+    "activity",
+    "servers",
+    "tools",
+    "rules",
+    "agents",
+    "lab",
+    "audit",
+    "settings",
+    "api",
+)
 ALSO = {
     "approvals-history": "/approvals?view=history",
     "tool": "/tools/sample/delete_note",

@@ -18,7 +18,7 @@ COUNT = 10_000
 WEATHER: dict[str, Any] = {"name": "get_weather", "description": "Says the weather.", "inputSchema": {"type": "object"}}
 REPORT: dict[str, Any] = {
     "name": "send_report",
-    "description": "Sends.\u202e <img src=x onerror=alert(1)>",
+    "description": "Sends a report.",
     "annotations": {"readOnlyHint": True},
     "inputSchema": {
         "type": "object",
@@ -33,7 +33,11 @@ REPORT: dict[str, Any] = {
         },
     },
 }
-ODD: dict[str, Any] = {"name": "read_odd", "inputSchema": {"type": "object", "oneOf": [{"required": ["a"]}]}}
+ODD: dict[str, Any] = {
+    "name": "read_odd",
+    "description": "Reads.\u202e <img src=x onerror=alert(1)>",
+    "inputSchema": {"type": "object", "oneOf": [{"required": ["a"]}]},
+}
 
 
 @pytest.fixture(scope="module")
@@ -100,8 +104,14 @@ def test_tools_that_contradict_themselves_are_found_and_say_so(boss: Reviewer) -
 
     expect(page.get_by_text("readOnlyHint is true, but the name says write-capable")).to_be_visible()
     expect(page.get_by_role("row", name="name Write 'send' decides")).to_be_visible()
-    expect(page.get_by_role("region", name="Its description")).to_have_text("Sends.U+202E <img src=x onerror=alert(1)>")
+
+
+def test_a_tool_that_hides_something_is_kept_back_and_is_shown_as_text(boss: Reviewer) -> None:
+    page = boss.open("/tools/shapes/read_odd")
+
+    expect(page.get_by_role("region", name="Its description")).to_have_text("Reads.U+202E <img src=x onerror=alert(1)>")
     assert page.locator("img[src=x]").count() == 0
+    expect(page.get_by_text("it has characters that people do not see").first).to_be_visible()
 
 
 # Judging --------------------------------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ import httpx2
 from interlock.core.canonical import argument_digest
 from tests.cli.running import Interlock, eventually
 from tests.running import Running
+from tests.talking import NO_TLS
 
 SECONDS = 30
 REASON = "The note is a copy."
@@ -29,10 +30,12 @@ class Rest:
         self._headers = {"Authorization": f"Bearer {credential}"}
 
     def get(self, path: str, **query: str) -> Any:
-        return httpx2.get(f"{self._url}{path}", headers=self._headers, params=query, timeout=SECONDS).json()
+        return httpx2.get(
+            f"{self._url}{path}", headers=self._headers, params=query, timeout=SECONDS, verify=NO_TLS
+        ).json()
 
     def post(self, path: str, body: Mapping[str, Any] | None = None) -> httpx2.Response:
-        return httpx2.post(f"{self._url}{path}", headers=self._headers, json=body or {}, timeout=SECONDS)
+        return httpx2.post(f"{self._url}{path}", headers=self._headers, json=body or {}, timeout=SECONDS, verify=NO_TLS)
 
     def pending(self) -> list[dict[str, Any]]:
         return self.get("/approvals", status="pending", limit="500")["items"]

@@ -9,7 +9,8 @@ PICTURE = {"type": "image", "mimeType": "image/png", "data": "AAAA" * 4000}
 TOOLS: list[dict[str, Any]] = [
     {"name": "get_thing", "_meta": {"safety_class": "dangerous"}, "description": "It says itself what it is."},
     {"name": "read_a/b: 100%\nü", "description": "Its name needs care in a path."},
-    {"name": "list_tricks", "description": "\x1b[2Jcleared\n\u202esecond line", "annotations": {"readOnlyHint": "yes"}},
+    {"name": "list_tricks", "description": "Answers with tricks.", "annotations": {"readOnlyHint": "yes"}},
+    {"name": "list_signs", "description": "\x1b[2Jcleared\n\u202esecond line", "annotations": {"readOnlyHint": "yes"}},
     {"name": "read_note", "description": "Another server has one of this name too."},
     {
         "name": "get_typed",

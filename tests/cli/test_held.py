@@ -31,7 +31,7 @@ def calling(
         assert process.stderr is not None
         try:
             first, second, third = (process.stderr.readline() for _ in range(3))
-            if first.startswith("Nobody listens"):  # a gateway of this very process says so on the same stderr
+            if first.startswith("WARNING: Nobody listens"):  # a gateway of this very process says so on the same stderr
                 first, second, third = second, third, process.stderr.readline()
             found = re.fullmatch(
                 r"  Approve it in another terminal with `interlock approval approve (\S+)`\.\n", second

@@ -3,6 +3,7 @@
 import errno
 import io
 import os
+import re
 import shlex
 import signal
 import subprocess
@@ -39,7 +40,7 @@ def verbs() -> Iterator[tuple[str, Verb]]:
 
 
 VERBS = dict(verbs())
-NOUNS_WITH_VERBS = ["approval", "grant", "call", "tool", "client", "server", "activity", "rule", "token", "config"]
+NOUNS_WITH_VERBS = "approval grant call tool client server activity audit rule token config".split()
 
 
 # Help -----------------------------------------------------------------------------------------------------------
@@ -91,6 +92,10 @@ def test_the_verbs_are_all_there() -> None:
         "activity tail",
         "activity stats",
         "activity export",
+        "audit verify",
+        "audit export",
+        "audit checkpoint",
+        "audit prune",
         "rule test",
         "rule explain",
         "rule suggest",
@@ -150,7 +155,7 @@ def test_every_verb_takes_the_options_that_are_everywhere(il: Interlock, words: 
     ("words", "example"), [(words, example) for words, verb in VERBS.items() for example in verb.examples]
 )
 def test_every_example_of_the_help_is_a_command_that_parses(words: str, example: str) -> None:
-    typed = shlex.split(example.partition(" > ")[0])
+    typed = shlex.split(re.split(" >>? ", example)[0])
     prefix = ["interlock", *words.split()]
     start = typed.index("interlock")
     assert typed[start : start + len(prefix)] == prefix
@@ -302,6 +307,8 @@ def test_with_json_an_error_is_on_stdout_too_with_its_code(il: Interlock) -> Non
         ("server", "logs", "a"),
         ("activity", "list"),
         ("activity", "show", "a"),
+        ("audit", "verify"),
+        ("audit", "checkpoint"),
         ("token", "create", "--name", "a", "--role", "agent"),
         ("token", "list"),
         ("token", "revoke", "a"),

@@ -7,6 +7,7 @@ import httpx2
 import pytest
 
 from tests.cli.running import Beside, Interlock
+from tests.talking import NO_TLS
 
 
 def code_in(link: str) -> str:
@@ -20,7 +21,7 @@ def test_the_link_that_is_printed_signs_the_operator_in(
     monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
     done = il("open")
     address = f"http://{beside.running.host}"
-    answer = httpx2.post(f"{address}/api/v1/session", json={"code": code_in(done.out)})
+    answer = httpx2.post(f"{address}/api/v1/session", json={"code": code_in(done.out)}, verify=NO_TLS)
 
     assert done.exit == 0
     assert done.out.startswith(f"{address}/login#")

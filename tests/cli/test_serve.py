@@ -1,6 +1,7 @@
 """`interlock serve`, as a process of its own."""
 
 import os
+import resource
 import signal
 import socket
 import subprocess
@@ -12,6 +13,8 @@ import pytest
 
 from interlock.store.folder import DataFolder
 from tests.cli.conftest import Interlock
+from tests.cli.running import run_process, serve_process
+from tests.talking import NO_TLS
 
 
 def free_port() -> int:
@@ -31,7 +34,7 @@ def test_it_starts_with_no_configuration_says_so_serves_and_stops(tmp_path: Path
         while not said or "Agents connect" not in said[-1]:
             said.append(process.stderr.readline())
             assert said[-1], said
-        alive = httpx2.get(f"http://127.0.0.1:{port}/livez", timeout=10)
+        alive = httpx2.get(f"http://127.0.0.1:{port}/livez", timeout=10, verify=NO_TLS)
         process.send_signal(asked)
         ended = process.wait(timeout=20)
 
@@ -86,3 +89,31 @@ def test_a_data_folder_that_cannot_be_is_named(il: Interlock, tmp_path: Path) ->
 
     assert done.exit == 2
     assert done.err.startswith(f"{tmp_path / 'file' / 'data'}: Not a directory")
+
+
+@pytest.mark.parametrize(
+    ("wait", "exits", "ended"),
+    # Where every call waits for its record nothing is lost that nobody has heard of.
+    [("writes", [0, 4, 4], 4), ("all", [4, 4, 4], 0)],
+)
+def test_a_disk_without_room_is_told_once_on_stderr_in_the_status_and_at_the_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wait: str, exits: list[int], ended: int
+) -> None:
+    monkeypatch.setenv("INTERLOCK_RECORD__WAIT", wait)
+    there = ("--data-dir", str(tmp_path / "data"))
+    with serve_process(tmp_path / "data") as process:
+        assert process.stderr is not None
+        # The limit on the size of files stands for the disk.
+        resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (512, resource.RLIM_INFINITY))
+        calls = [run_process("call", "tool-read", "--tool-name", "sample:list_notes", *there) for _ in exits]
+        status = run_process("status", *there)
+        process.terminate()
+        said, code = process.stderr.read(), process.wait(timeout=20)
+
+    assert ([each.exit for each in calls], code) == (exits, ended)
+    assert [line for line in status.lines if line.startswith("Record:")] == [
+        "Record:   The last write to the store failed. Calls that need a record are refused."
+    ]
+    assert said.count("ERROR: Records cannot be written: ") == 1
+    assert said.count(f"What happened last could not be recorded in {tmp_path / 'data'}: ") == (ended == 4)
+    assert "Traceback" not in said

@@ -1,5 +1,6 @@
 """`interlock status`: whether a gateway runs, where, and how it is doing. It starts nothing."""
 
+import asyncio
 import re
 from pathlib import Path
 
@@ -9,6 +10,7 @@ from interlock import __version__
 from interlock.store.folder import DataFolder
 from tests.cli.holding import held
 from tests.cli.running import Beside, Interlock, gateway_beside
+from tests.store.audit.logs import sealed_folder, tamper
 
 
 def test_without_a_gateway_it_says_how_to_start_one_and_makes_nothing(il: Interlock, tmp_path: Path) -> None:
@@ -58,9 +60,27 @@ def test_a_running_gateway_is_shown_with_its_servers(il: Interlock, beside: Besi
     assert done.lines[4] == "Waiting:  no call waits for approval"
     assert table[0] == ["SERVER", "HEALTH", "TOOLS", "PROBLEM"]
     assert table[1][:2] == ["up", "ready"]
-    assert table[2] == ["odd", "ready", "5"]
+    assert table[2] == ["odd", "ready", "6"]
     assert table[3][:3] == ["down", "down", "0"]
     assert table[3][3]
+
+
+def test_that_the_log_was_cut_off_is_told_after_each_start(
+    il: Interlock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = tmp_path / "data"
+    asyncio.run(sealed_folder(data))
+    tamper(data, ("DELETE FROM entry WHERE seq > 30", ()), ("DELETE FROM seal WHERE seq > 30", ()))
+    monkeypatch.setenv("INTERLOCK_DATA_DIR", str(data))
+    told: list[list[str]] = []
+    for _ in range(2):
+        with gateway_beside(tmp_path):
+            told.append([line for line in il("status").lines if line.startswith("Log:")])
+            checks = il("doctor", "--json").json["checks"]
+            told.append([each["text"] for each in checks if each["code"] == "IL-DATA-05" and each["state"] == "fail"])
+
+    assert [len(each) for each in told] == [1] * 4
+    assert all("ends before entry 40" in line and "was cut off" in line for (line,) in told)
 
 
 def test_the_last_calls_are_counted_by_status(il: Interlock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

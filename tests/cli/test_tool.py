@@ -187,10 +187,11 @@ def test_the_tools_of_all_servers_are_a_table(il: Interlock, beside: Beside) -> 
     rows = {line.split("  ")[0].strip(): line for line in done.lines[1:]}
 
     assert done.exit == 0
-    assert done.lines[0].split() == "TOOL CLASS BECAUSE OF CALL WITH DESCRIPTION".split()
-    assert rows["up:delete_note"].split()[1:4] == ["dangerous", "annotations", "call_tool_destructive"]
-    assert rows["up:read_note"].split()[1:4] == ["read-only", "annotations", "call_tool_read"]
-    assert rows["odd:list_tricks"].endswith("<U+001B>[2Jcleared")
+    assert done.lines[0].split() == "TOOL STANDING CLASS BECAUSE OF CALL WITH DESCRIPTION".split()
+    assert rows["up:delete_note"].split()[1:5] == ["known", "dangerous", "annotations", "call_tool_destructive"]
+    assert rows["up:read_note"].split()[1:5] == ["known", "read-only", "annotations", "call_tool_read"]
+    assert rows["odd:list_signs"].split()[1] == "poisoned"
+    assert rows["odd:list_signs"].endswith("<U+001B>[2Jcleared")
     assert "odd:read_a/b: 100%<U+000A>ü" in done.out
 
 
@@ -262,10 +263,10 @@ def test_a_list_of_what_cannot_be_is_a_usage_error(
 
 
 def test_a_tool_is_shown_with_its_evidence_findings_and_schema(il: Interlock, beside: Beside) -> None:
-    done = il("tool", "show", "odd:list_tricks")
+    done = il("tool", "show", "odd:list_signs")
 
     assert (done.exit, done.err) == (0, "")
-    assert done.lines[0] == "odd:list_tricks is read-only, because of its name:"
+    assert done.lines[0] == "odd:list_signs is read-only, because of its name:"
     assert done.lines[1].startswith("  * name: read-only (")
     assert "Call with:  call_tool_write" in done.lines
     assert "Views:      prefix read-only, exec ReadOnlyPresumed, intent call_tool_write, gateway read-only" in (
@@ -279,7 +280,9 @@ def test_a_tool_is_shown_with_its_evidence_findings_and_schema(il: Interlock, be
         '  readOnlyHint = "yes"',
     ]
     assert done.lines[at + 5 :] == ["Input schema:", "  {", '    "type": "object"', "  }"]
-    assert any("readOnlyHint" in line for line in done.lines[done.lines.index("Findings:") : at])
+    findings = done.lines[done.lines.index("Findings:") : at]
+    assert any("readOnlyHint" in line for line in findings)
+    assert any(line.endswith("[hidden-text]") for line in findings)
 
 
 def test_a_bare_name_is_enough_if_only_one_server_has_it(il: Interlock, beside: Beside) -> None:

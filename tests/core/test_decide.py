@@ -425,6 +425,17 @@ def test_no_grant_beats_a_deny_a_freeze_or_a_quarantine() -> None:
     assert decide(replace(granted, rules=RuleBook([Rule("r", DENY)]))).effect is DENY
     assert decide(replace(granted, frozen="everything")).effect is DENY
     assert decide(replace(granted, found=changed)).effect is DENY
+    assert decide(replace(granted, found=tool("delete_x", Standing.POISONED))).effect is DENY
+
+
+def test_a_poisoned_tool_is_refused_with_what_is_wrong_with_it() -> None:
+    found = tool("get_x", Standing.POISONED)
+    poisoned = replace(found, tool=replace(found.tool, poison="it has hidden text"))
+    verdict = decide(situation(poisoned))
+
+    assert verdict.effect is DENY
+    assert verdict.reasons[0].code is Code.QUARANTINED
+    assert "is quarantined: it has hidden text." in verdict.reasons[0].text
 
 
 def test_changed_hold_settings_end_a_grant_given_by_posture() -> None:

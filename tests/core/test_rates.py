@@ -39,3 +39,14 @@ def test_a_caller_may_begin_so_many_calls_within_any_minute(now: int, over: bool
 
     assert (rates.over("a", limits, now) is not None) is over
     assert rates.over("b", limits, now) is None
+
+
+def test_a_call_counts_once_from_when_somebody_was_asked_about_it() -> None:
+    rates, limits = Rates(), Limits(calls_per_minute=1, in_flight=1)
+    rates.ask("a", limits, 0)
+
+    assert rates.over("a", limits, 5) is not None
+    assert rates.over("a", limits, 5, asked=True) is None
+    with rates.counting("a", limits, 5, asked=True):
+        assert rates.over("a", limits, 5, asked=True) == "1 are under way already"
+    assert rates.over("a", limits, MINUTE) is None

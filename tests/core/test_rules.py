@@ -78,6 +78,12 @@ def test_otherwise_the_highest_priority_decides() -> None:
     assert deciding(Rule("hold", HOLD, priority=1), Rule("allow", ALLOW, priority=2)) == "allow"
 
 
+def test_a_rule_for_every_tool_is_not_outdone_by_one_that_names_this_tool() -> None:
+    named = Rule("named", ALLOW, tool_pattern=("github__create_*",), priority=1)
+
+    assert deciding(Rule("every", HOLD, priority=2), named) == "every"
+
+
 def test_a_tie_goes_to_the_stricter_effect() -> None:
     assert deciding(Rule("allow", ALLOW), Rule("hold", HOLD)) == "hold"
 

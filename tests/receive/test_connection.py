@@ -3,10 +3,12 @@
 import asyncio
 from collections.abc import AsyncGenerator
 from pathlib import Path
+from typing import cast
 
 import pytest
 
-from interlock.receive.connection import MAX_HEAD
+from interlock.alarms import Alarms
+from interlock.receive.connection import MAX_HEAD, MAX_IN_LINE
 from tests.running import serving
 
 SECONDS = 10
@@ -48,6 +50,30 @@ class Client:
             async with asyncio.timeout(SECONDS):
                 return await self._reader.read() == b""
         except ConnectionResetError:
+            return True
+
+    async def ends_with(self, last: bytes) -> bool:
+        """Whether this comes, whatever comes before."""
+        async with asyncio.timeout(SECONDS):
+            seen = b""
+            while last not in seen:
+                piece = await self._reader.read(65_536)
+                if not piece:
+                    return False
+                seen = seen[-len(last) :] + piece
+        return True
+
+    async def is_let_go_while_it_asks(self, request: bytes) -> bool:
+        """Whether the other side ends the connection of somebody who asks and asks, and reads no answer."""
+        cast("asyncio.Transport", self._writer.transport).pause_reading()
+        try:
+            async with asyncio.timeout(SECONDS):
+                while True:
+                    self._writer.write(request)
+                    await self._writer.drain()
+        except TimeoutError:
+            return False
+        except ConnectionError:
             return True
 
     def close(self) -> None:
@@ -106,6 +132,47 @@ async def test_a_head_that_never_ends_ends_the_connection(client: Client) -> Non
     client.send(b"GET /livez HTTP/1.1\r\n" + b"X-More: 1\r\n" * 8_000)
 
     assert await client.is_let_go()
+
+
+async def test_somebody_who_reads_no_answer_is_let_go_and_others_are_served(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("interlock.receive.connection.READ_SECONDS", 0.05)
+    await client.connect()
+
+    large = client.whole.replace(b"/livez", b"/")[:-2] + b"X-Long: " + b"x" * 30_000 + b"\r\n\r\n"
+    assert await client.is_let_go_while_it_asks(large)
+
+    await client.connect()
+    client.send(client.whole)
+    assert await client.answer() == b"HTTP/1.1 200 OK"
+
+
+async def test_somebody_who_reads_slowly_gets_everything(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("interlock.receive.connection.READ_SECONDS", 0.02)
+    monkeypatch.setattr("interlock.receive.connection.MIN_READ", 0)
+    await client.connect()
+    client.send(client.whole.replace(b"/livez", b"/") * (MAX_IN_LINE - 1))
+    looked = asyncio.Event()
+    Alarms().set(0.2, looked.set)
+    await looked.wait()
+    client.send(client.whole)
+
+    assert await client.ends_with(ALIVE)
+
+
+async def test_requests_that_do_not_wait_for_their_answers_are_served_in_their_order(client: Client) -> None:
+    await client.connect()
+    client.send(client.whole * (MAX_IN_LINE // 2))
+    client.send(client.whole * (MAX_IN_LINE // 2))
+
+    assert {await client.answer() for _ in range(MAX_IN_LINE)} == {b"HTTP/1.1 200 OK"}
+
+
+async def test_somebody_who_has_far_too_many_requests_in_line_is_let_go(client: Client) -> None:
+    await client.connect()
+
+    assert await client.is_let_go_while_it_asks(client.whole * 2 * MAX_IN_LINE)
 
 
 async def test_requests_are_served_one_after_the_other(client: Client) -> None:

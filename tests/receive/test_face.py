@@ -13,6 +13,7 @@ from mcp.client import Client
 from interlock.receive.identify import mint
 from interlock.record import token_change
 from tests.running import Running, serving
+from tests.talking import NO_TLS
 
 INITIALIZE: dict[str, Any] = {
     "jsonrpc": "2.0",
@@ -36,7 +37,7 @@ async def opened(http: httpx2.AsyncClient, running: Running) -> dict[str, str]:
 
 
 async def test_a_session_serves_calls_until_it_is_deleted(tmp_path: Path) -> None:
-    async with serving(tmp_path) as running, httpx2.AsyncClient() as http:
+    async with serving(tmp_path) as running, httpx2.AsyncClient(verify=NO_TLS) as http:
         session = await opened(http, running)
         during = await http.post(running.url, json=CALL, headers=session)
         ended = await http.delete(running.url, headers=session)
@@ -51,7 +52,7 @@ async def test_a_caller_with_too_many_sessions_has_to_end_one_first(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("interlock.receive.sessions.MAX_SESSIONS", 1)
-    async with serving(tmp_path) as running, httpx2.AsyncClient() as http:
+    async with serving(tmp_path) as running, httpx2.AsyncClient(verify=NO_TLS) as http:
         session = await opened(http, running)
         refused = await http.post(running.url, json=INITIALIZE, headers=HEADERS)
         await http.delete(running.url, headers=session)
@@ -62,7 +63,7 @@ async def test_a_caller_with_too_many_sessions_has_to_end_one_first(
 
 @pytest.mark.parametrize("method", ["POST", "GET", "DELETE"])
 async def test_a_session_that_is_not_there_answers_the_same_to_everybody(tmp_path: Path, method: str) -> None:
-    async with serving(tmp_path) as running, httpx2.AsyncClient() as http:
+    async with serving(tmp_path) as running, httpx2.AsyncClient(verify=NO_TLS) as http:
         headers = {**HEADERS, "mcp-session-id": "nobody"}
         answer = await http.request(method, running.url, json=CALL if method == "POST" else None, headers=headers)
 
@@ -79,7 +80,7 @@ async def token_for(running: Running, name: str) -> dict[str, str]:
 
 @pytest.mark.parametrize("method", ["POST", "GET", "DELETE"])
 async def test_a_session_of_somebody_else_is_not_there(tmp_path: Path, method: str) -> None:
-    async with serving(tmp_path) as running, httpx2.AsyncClient() as http:
+    async with serving(tmp_path) as running, httpx2.AsyncClient(verify=NO_TLS) as http:
         alice, bob = await token_for(running, "alice"), await token_for(running, "bob")
         answer = await http.post(running.url, json=INITIALIZE, headers={**HEADERS, **alice})
         session = {**HEADERS, "mcp-session-id": answer.headers["mcp-session-id"]}
@@ -96,7 +97,7 @@ async def test_a_session_of_somebody_else_is_not_there(tmp_path: Path, method: s
 async def test_a_session_that_nobody_uses_is_ended_and_one_that_is_used_is_not(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with serving(tmp_path) as running, httpx2.AsyncClient() as http:
+    async with serving(tmp_path) as running, httpx2.AsyncClient(verify=NO_TLS) as http:
         face = await running.gateway.face.open()
         idle, used = await opened(http, running), await opened(http, running)
         kept = await face.end_idle()
@@ -112,7 +113,7 @@ async def test_a_session_that_nobody_uses_is_ended_and_one_that_is_used_is_not(
 
 
 async def test_a_call_in_a_version_that_nobody_knows_is_told_which_ones_there_are(tmp_path: Path) -> None:
-    async with serving(tmp_path) as running, httpx2.AsyncClient() as http:
+    async with serving(tmp_path) as running, httpx2.AsyncClient(verify=NO_TLS) as http:
         headers = {**HEADERS, "mcp-protocol-version": "2099-01-01", "mcp-method": "tools/call"}
         known = "io.modelcontextprotocol/"
         meta: dict[str, Any] = {f"{known}protocolVersion": "2099-01-01", f"{known}clientCapabilities": {}}
@@ -135,7 +136,7 @@ def modern(method: str, **params: Any) -> tuple[dict[str, Any], dict[str, str]]:
 
 async def test_an_error_in_the_answer_shows_in_the_status_for_modern_clients_only(tmp_path: Path) -> None:
     body, headers = modern("resources/read", uri="test://nothing")
-    async with serving(tmp_path) as running, httpx2.AsyncClient() as http:
+    async with serving(tmp_path) as running, httpx2.AsyncClient(verify=NO_TLS) as http:
         session = await opened(http, running)
         now = await http.post(running.url, json=body, headers=headers)
         before = await http.post(running.url, json=body, headers=session)
@@ -174,7 +175,7 @@ async def test_a_client_that_only_listens_does_not_keep_the_gateway_from_ending(
 ) -> None:
     monkeypatch.setattr("interlock.app.listening.GRACE_SECONDS", 3600)
     listener = contextlib.AsyncExitStack()  # left after the gateway has ended
-    async with asyncio.timeout(30), httpx2.AsyncClient() as http, listener, serving(tmp_path) as running:
+    async with asyncio.timeout(30), httpx2.AsyncClient(verify=NO_TLS) as http, listener, serving(tmp_path) as running:
         session = await opened(http, running)
         stream = await listener.enter_async_context(http.stream("GET", running.url, headers=session))
 
@@ -182,7 +183,7 @@ async def test_a_client_that_only_listens_does_not_keep_the_gateway_from_ending(
 
 
 async def test_a_token_that_neither_calls_nor_answers_is_turned_away(tmp_path: Path) -> None:
-    async with serving(tmp_path) as running, httpx2.AsyncClient() as http:
+    async with serving(tmp_path) as running, httpx2.AsyncClient(verify=NO_TLS) as http:
         token, text = mint("looker", "human", ["auditor", "admin"], 0, None)
         running.gateway.callers.add(token)
         answer = await http.post(running.url, json=INITIALIZE, headers={**HEADERS, "authorization": f"Bearer {text}"})

@@ -56,6 +56,7 @@ class Office:
 
     parts: Parts
     http: httpx2.AsyncClient
+    folder: Path
     clock: FakeClock
     store: SqliteStore
     app: Any
@@ -166,7 +167,7 @@ async def office(
         transport = httpx2.ASGITransport(app=app)
         http = await stack.enter_async_context(httpx2.AsyncClient(transport=transport, base_url=f"http://{HOST}"))
         written = log or folder / "upstream.log"
-        yield Office(parts, http, clock, store, app, written, _calls_in(written), drift)
+        yield Office(parts, http, folder, clock, store, app, written, _calls_in(written), drift)
 
 
 async def reviewed(fleet: Fleet, drift: Drift) -> Drift:

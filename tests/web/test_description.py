@@ -25,6 +25,7 @@ from interlock.web.door import SIGN_IN
 from interlock.web.routes import ROUTES
 from tests.approving import held_config
 from tests.running import Running, serving
+from tests.talking import NO_TLS
 
 EXAMPLES = 6
 """Requests for each route and credential."""
@@ -83,7 +84,7 @@ def door(tmp_path_factory: pytest.TempPathFactory) -> Generator[Door]:
             token, tokens[role] = mint(role, "agent", [role], 0, None)
             running.gateway.callers.add(token)
         headers = {"Authorization": f"Bearer {tokens['operator']}"}
-        document = httpx2.get(f"{url}/api/v1/openapi.json", headers=headers).json()
+        document = httpx2.get(f"{url}/api/v1/openapi.json", headers=headers, verify=NO_TLS).json()
         yield Door(url, document, tokens, cast("Any", schemathesis.openapi.from_dict(document)))
 
 

@@ -64,7 +64,7 @@ async def test_a_cell_is_never_a_formula(bare: Office, text: str) -> None:
     await bare.store.write([activity(1, tool=text, caller="me", body={"client": text})])
     (row,) = csv.DictReader(io.StringIO(await exported(bare, "format=csv&caller=me"), newline=""))
 
-    assert row["tool"] == row["client"] == f"'{text}"
+    assert row["tool"] == row["client"] == "'" + text.replace("\r", "<U+000D>")
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,20 @@ async def test_half_a_character_breaks_neither_form(bare: Office) -> None:
     await bare.store.write([activity(1, caller="me", body={"client": "\ud800"})])
 
     assert json.loads(await exported(bare, "caller=me"))["client"] == "\ud800"
-    assert "\\ud800" in await exported(bare, "format=csv&caller=me")
+    assert "<U+D800>" in await exported(bare, "format=csv&caller=me")
+
+
+async def test_what_steers_a_terminal_is_made_visible_in_rows_and_exact_in_lines(bare: Office) -> None:
+    hostile = "a\x1b[2Jb\x07c\u202ed\x9b1m\x7f\u200b"
+    await bare.store.write(
+        [activity(1, caller="me", tool=hostile, body={"client": hostile, "arguments": {"a": hostile}})]
+    )
+    rows, lines = await exported(bare, "format=csv&caller=me"), await exported(bare, "caller=me")
+    (row,) = csv.DictReader(io.StringIO(rows, newline=""))
+
+    assert row["tool"] == row["client"] == "a<U+001B>[2Jb<U+0007>c<U+202E>d<U+009B>1m<U+007F><U+200B>"
+    assert all(each.isprintable() or each in "\r\n" for each in rows)
+    assert json.loads(lines)["client"] == json.loads(lines)["arguments"]["a"] == hostile
 
 
 # Not whole ------------------------------------------------------------------------------------------------------

@@ -51,6 +51,14 @@ async def test_a_changed_tool_is_shown_field_by_field(live: Office) -> None:
             {"path": "/title", "kind": "added", "before": None, "after": "Read"},
         ],
         "complete": True,
+        "meanings": [
+            {
+                "grade": "grave",
+                "path": "/annotations/readOnlyHint",
+                "text": "It does not say that it only reads: readOnlyHint was true and is false.",
+            },
+            {"grade": "plain", "path": "/title", "text": "Its title is described in other words."},
+        ],
     }
 
 

@@ -15,6 +15,8 @@ from interlock.errors import Code
 from interlock.lab.archive import Archive
 from interlock.lab.run import RunFolder
 from interlock.receive.identify import ROLES
+from interlock.store.audit.anchor import ANCHOR, Anchor
+from interlock.store.audit.sealer import Sealer
 from interlock.web import PREFIX, events
 from interlock.web.access import VISITORS
 from interlock.web.door import SIGN_IN
@@ -245,7 +247,20 @@ async def answers(live: Office) -> dict[str, httpx2.Response]:
     revoked = await live.ask("DELETE", f"/tokens/{token_id}")
     ungranted = await live.ask("DELETE", f"/grants/{asked['list_grants'].json()['items'][0]['id']}")
     ended = {"call_tool": called, "create_token": issued, "revoke_token": revoked, "revoke_grant": ungranted}
-    return asked | told | changed | answered | stopped | ended | await sessions(live)
+    return asked | told | changed | answered | stopped | ended | await sessions(live) | await proof(live)
+
+
+async def proof(live: Office) -> dict[str, httpx2.Response]:
+    """What there is to say of the log once somebody seals it."""
+    live.parts.sealer = Sealer(live.store, live.folder, Anchor(live.folder / ANCHOR), live.clock)
+    sealed = await live.ask("POST", "/audit/checkpoint", json={})
+    await live.ask("POST", "/freeze", "approver", json={})
+    return {
+        "make_checkpoint": sealed,
+        "prune_audit": await live.ask("POST", "/audit/prune", json={"keep_records": 1}),
+        "list_checkpoints": await live.ask("GET", "/audit/checkpoints"),
+        "verify_audit": await live.ask("GET", "/audit/verify"),
+    }
 
 
 def probed(live: Office) -> str:

@@ -32,6 +32,7 @@ from interlock.forward.upstream import Scope as AuthScope
 from interlock.forward.upstream import UpstreamSpec
 from interlock.receive.jwt import Terms
 from interlock.receive.workspaces import Workspaces
+from interlock.store.audit.anchor import ANCHOR
 
 SAMPLE, CANDIDATE = "sample", "candidate"
 
@@ -49,6 +50,7 @@ def policy_of(config: Config) -> Policy:
         limits=Limits(settings.limits.calls_per_minute, settings.limits.in_flight_per_caller),
         patience=patience_of(settings.hold),
         workspaces={each.id: each.name or each.id for each in settings.workspaces},
+        withhold=settings.results.on_injection == "block",
     )
 
 
@@ -144,6 +146,14 @@ def overrides_of(config: Config) -> dict[str, dict[str, SafetyClass]]:
         server, _, tool = name.partition(":")
         by_server.setdefault(server, {})[tool] = safety_class
     return by_server
+
+
+def anchor_of(config: Config, folder: Path) -> Path:
+    """The file that seals on the log are written to as well."""
+    given = config.settings.record.anchor
+    # Whoever checks from another folder than the gateway was started in has to find the same file.
+    beside = Path() if config.file is None else config.file.parent
+    return folder / ANCHOR if given is None else (beside / Path(given).expanduser()).absolute()
 
 
 def workspaces_of(config: Config) -> Workspaces:

@@ -8,7 +8,7 @@ import asyncio
 import contextlib
 import logging
 import os
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Generator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
@@ -17,6 +17,7 @@ from msgspec import structs
 
 from interlock import errors
 from interlock.app.compiled import (
+    anchor_of,
     draft_of,
     overrides_of,
     policy_of,
@@ -49,6 +50,8 @@ from interlock.receive.issuer import Issuer
 from interlock.receive.workspaces import Workspaces
 from interlock.record import Recorder, RecordWait, config_change, token_change
 from interlock.second_key import SecondKey
+from interlock.store.audit.anchor import Anchor
+from interlock.store.audit.sealer import Sealer
 from interlock.store.folder import DataFolder, Hold
 from interlock.store.protocol import Activity, Store, StoreUnavailable
 from interlock.store.sqlite import SqliteStore
@@ -106,13 +109,12 @@ async def running_gateway(
         raise InterlockError(errors.STORE_NOT_BUILT())  # to keep the record elsewhere than told would be worse
     time = clock or SystemClock()
     async with contextlib.AsyncExitStack() as stack:
-        store = SqliteStore(hold.folder.database, time)
-        await store.start()
-        stack.push_async_callback(store.close)
-        await settle_what_a_crash_left(store)
+        stack.enter_context(_in_plain_words())
+        store = await _keeping(stack, hold.folder, time)
+        roster = Roster(config, store, time)
+        sealer = await _sealing(stack, roster, store, hold.folder, time)
         drift = Drift(store, time)
         await drift.load()
-        roster = Roster(config, store, time)
         await roster.load()
         config, variables = roster.config, os.environ if environ is None else environ
         specs = [each for each in upstreams_of(config, variables) if servers and only in (None, each.id)]
@@ -121,12 +123,17 @@ async def running_gateway(
         fleet = Fleet(specs, lexicon=config.lexicon, overrides=overrides, judge=drift.listed, pace=pace, clock=time)
         drift.on_change = fleet.judge_again
         hidden = set(secrets_of(config, variables))
-        recorder = Recorder(store, time, RecordWait(config.settings.record.wait), secrets=lambda: hidden)
+        waits, key = RecordWait(config.settings.record.wait), hold.folder.mark_key()
+        recorder = Recorder(store, time, waits, secrets=lambda: hidden, key=key)
+        store.secrets = recorder.known_secrets
         store.before_write = recorder.settle  # a token is revoked after the reads that it was used for
         stack.callback(recorder.settle)
         await stack.enter_async_context(fleet)
         gateway = await _assemble(roster, recorder, store, fleet, drift, time, hidden)
-        gateway.parts.archive = Archive(hold.folder.path)
+        gateway.parts.archive, gateway.parts.sealer = (
+            Archive(hold.folder.path),
+            None if hold.folder.is_of_a_run else sealer,
+        )
         if servers:
             roster.on_change = partial(_apply, gateway, variables, only)
             _tell_to(gateway.parts.notices, config, variables)
@@ -141,6 +148,43 @@ async def running_gateway(
         if servers and only is None and config.file is not None:
             await stack.enter_async_context(_keeping_up(Watch(config, variables), roster, store, time))
         yield gateway
+
+
+@contextlib.contextmanager
+def _in_plain_words() -> Generator[None]:
+    """A store that fails while we start comes out of each task group wrapped once more; whoever started us is told of
+    the store and not of the wrapping."""
+    try:
+        yield
+    except ExceptionGroup as wrapped:
+        found, others = wrapped.split(StoreUnavailable)
+        if found is None or others is not None:
+            raise
+        cause: StoreUnavailable | ExceptionGroup[StoreUnavailable] = found
+        while isinstance(cause, ExceptionGroup):
+            cause = cause.exceptions[0]
+        raise cause from None
+
+
+async def _keeping(stack: contextlib.AsyncExitStack, folder: DataFolder, clock: Clock) -> SqliteStore:
+    """What keeps the record, until the stack ends."""
+    store = SqliteStore(folder.database, clock)
+    await store.start()
+    stack.push_async_callback(store.close)
+    await settle_what_a_crash_left(store)
+    return store
+
+
+async def _sealing(
+    stack: contextlib.AsyncExitStack, roster: Roster, store: Store, folder: DataFolder, clock: Clock
+) -> Sealer:
+    """What seals the record, until the stack ends. That of a run of the lab is not sealed: the anchor of the user tells
+    of another log."""
+    anchor = Anchor(anchor_of(roster.config, folder.path))
+    sealer = Sealer(store, folder.path, anchor, clock, lambda: roster.config.settings.record.keep_days)
+    if not folder.is_of_a_run:
+        await stack.enter_async_context(sealer.running())
+    return sealer
 
 
 @contextlib.asynccontextmanager
@@ -179,6 +223,8 @@ async def _apply(
     gateway.face.workspaces = gateway.parts.workspaces = workspaces_of(config)
     gateway.parts.settings = shown_settings(config)
     _tell_to(gateway.parts.notices, config, environ)
+    if (sealer := gateway.parts.sealer) is not None:
+        await sealer.anchor_in(anchor_of(config, sealer.folder))
     specs = [each for each in upstreams_of(config, environ) if only in (None, each.id)]
     await gateway.fleet.apply(specs, overrides_of(config), config.lexicon, anew)
 

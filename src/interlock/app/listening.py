@@ -65,6 +65,7 @@ async def listening(gateway: Gateway, listener: socket.socket, hold: Hold) -> As
             lifespan="off",
             ws="none",
             access_log=False,
+            log_config=None,  # what it has to say goes where everything goes, and in the same form
             proxy_headers=False,
             log_level="warning",
             server_header=False,

@@ -97,6 +97,13 @@ class Known(Struct, frozen=True):
     pending_count: int = 0
     full: bool = False
 
+    def was_asked(self, call: Call) -> bool:
+        """Whether somebody is asked about this very call already, or was and said yes to it."""
+        return bool(self.waiting) or any(
+            each.approval == call.approval_id or (each.uses_left is not None and each.key.digest == call.digest)
+            for each in self.grants
+        )
+
 
 _NOTHING = Known()
 

@@ -72,10 +72,12 @@ def _row(activity: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _what(activity: Mapping[str, Any]) -> str:
-    """The tool of a call; the kind of anything else."""
+    """The tool of a call, and whether its result was labelled or withheld; the kind of anything else."""
     if activity["tool"] is None:
         return activity["type"]
-    return f"{activity['server'] or '?'}:{activity['tool']}"
+    result: Mapping[str, Any] = activity.get("result") or {}
+    flagged = " (result flagged)" if result.get("findings") else ""
+    return f"{activity['server'] or '?'}:{activity['tool']}{flagged}"
 
 
 # show -----------------------------------------------------------------------------------------------------------

@@ -1,7 +1,8 @@
 """`interlock activity export`: the record as JSON lines or CSV, to stdout or into a file.
 
 A file is there only when it is whole: it is written under another name and renamed at the end. On a terminal what
-agents and servers wrote is made visible, as everywhere; a file or a pipe gets the bytes as they are.
+agents and servers wrote is made visible, as everywhere; a file or a pipe gets the bytes as they are. In CSV the gateway
+has made it visible already, and in JSON lines it is escaped.
 """
 
 import contextlib
@@ -24,7 +25,12 @@ Put = Callable[[bytes], object]
 
 def _options(parser: Options) -> None:
     parser.add_argument("-o", "--output", metavar="FILE", help="where to write it (default: stdout)")
-    parser.add_argument("--format", choices=("jsonl", "csv"), default="jsonl", help="default: jsonl")
+    parser.add_argument(
+        "--format",
+        choices=("jsonl", "csv"),
+        default="jsonl",
+        help="default: jsonl, which is exact; in csv hidden characters are made visible",
+    )
     add_filters(parser)
 
 
@@ -32,7 +38,7 @@ def _export(values: Values) -> Exit:
     query = {"format": values.format, **query_of(values)}
 
     async def work(api: Api) -> Exit:
-        with _output(values.output) as put:
+        with output(values.output) as put:
             async with api.stream("activity", "export", query=query) as response:
                 try:
                     async for piece in response.pieces:
@@ -45,7 +51,8 @@ def _export(values: Values) -> Exit:
 
 
 @contextlib.contextmanager
-def _output(file: str | None) -> Generator[Put]:
+def output(file: str | None) -> Generator[Put]:
+    """Where an export goes: to a file that is there when it is whole, or to stdout."""
     if file is None:
         with _stdout() as put:
             yield put

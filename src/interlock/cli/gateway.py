@@ -13,7 +13,7 @@ import contextlib
 import json
 import os
 import sys
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping
 from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import quote, urlencode, urlsplit
 
@@ -174,8 +174,11 @@ async def started(
 ) -> "Gateway":
     """A gateway of this process, which ends with the stack."""
     from interlock.app.gateway import running_gateway
+    from interlock.cli.logs import logged
     from interlock.store.protocol import StoreUnavailable
 
+    stack.enter_context(logged())
+    stack.enter_context(_told_what_is_lost(hold.folder))
     configured = config.settings.servers
     # Without any there is the sample.
     enabled = [name for name, each in configured.items() if each.enabled] if configured else [only or ""]
@@ -188,6 +191,17 @@ async def started(
         )
     except StoreUnavailable as failed:
         raise InterlockError(errors.STORE_UNUSABLE(folder=hold.folder.path, problem=failed)) from None
+
+
+@contextlib.contextmanager
+def _told_what_is_lost(folder: DataFolder) -> Generator[None]:
+    """A store that cannot write its last records says so when the gateway ends."""
+    from interlock.store.protocol import StoreUnavailable
+
+    try:
+        yield
+    except StoreUnavailable as failed:
+        raise InterlockError(errors.RECORD_CUT_SHORT(folder=folder.path, problem=failed)) from None
 
 
 # REST -----------------------------------------------------------------------------------------------------------

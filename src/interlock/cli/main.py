@@ -49,6 +49,7 @@ NOUNS = (
     Noun("server", "Add, import, switch and watch the servers, and see their logs", "server"),
     Noun("client", "Point MCP clients at Interlock, and take that back", "clients.client"),
     Noun("activity", "See what happened: list, follow, count, export", "activity"),
+    Noun("audit", "Prove that the record was not altered: verify, export, checkpoint, prune", "audit"),
     Noun("rule", "Test, explain, lint and replay route rules", "rule"),
     Noun("probe", "Call the tools of a server as far as is safe, and report what is wrong", "lab.probe"),
     Noun("mock", "Serve the tools of a file as a server for tests", "lab.mock"),

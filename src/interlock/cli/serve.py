@@ -38,6 +38,7 @@ def _serve(values: Values) -> Exit:
 
 async def _run(config: "Config", folder: DataFolder) -> None:
     load_module("interlock.app.listening")
+    load_module("interlock.app.agents")
     from interlock.app.listening import listening
     from interlock.config.load import with_listen
 

@@ -38,6 +38,7 @@ async def _report(api: Api) -> dict[str, Any]:
         "servers": (await api.get("servers"))["items"],
         "approvals": await _approvals(api),
         "freezes": (await api.get("freezes"))["items"],
+        "seals": await _seals(api),
         "recent_calls": dict(Counter(each["status"] for each in page["items"]).most_common()),
     }
 
@@ -46,6 +47,17 @@ async def _approvals(api: Api) -> dict[str, Any]:
     """How many calls wait, and whether anybody listens for them."""
     figures = await api.get("approvals", "metrics", since="1h")
     return {name: figures[name] for name in ("pending", "oldest_wait_seconds", "listening")}
+
+
+async def _seals(api: Api) -> dict[str, Any]:
+    """How far the log is sealed, what keeps it from being sealed further, and whether the anchor says otherwise."""
+    listed = await api.get("audit", "checkpoints")
+    sealed = max((each["seq"] for each in listed["items"]), default=0)
+    return {
+        "records": listed["end"],
+        "sealed": sealed,
+        **{name: listed[name] for name in ("anchor", "problem", "disagreement")},
+    }
 
 
 def _print(report: dict[str, Any]) -> None:
@@ -71,8 +83,18 @@ def _lines(report: dict[str, Any]) -> Iterable[str]:
     yield f"Calls:    {by_status} (the last {counted(total, 'call')})" if calls else "Calls:    none yet"
     yield f"Waiting:  {_waiting(report['approvals'])}"
     yield from (f"Frozen:   {_frozen(each)}" for each in report["freezes"])
+    yield from (f"Record:   {text}" for text in _store_problems(settings))
+    if disagreement := report["seals"]["disagreement"]:
+        yield f"Log:      {disagreement} `interlock audit verify` looks closer."
+    if problem := report["seals"]["problem"]:
+        yield f"Sealing:  the log is not sealed beyond record {report['seals']['sealed']}: {problem}"
     if not any(each["enabled"] for each in report["servers"]):
         yield "Servers:  none enabled"
+
+
+def _store_problems(settings: dict[str, Any]) -> Iterable[str]:
+    found = (each for each in settings["readiness"]["checks"] if each["name"] == "store" and not each["ok"])
+    return (f"{each['text']} Calls that need a record are refused." for each in found)
 
 
 def _waiting(approvals: dict[str, Any]) -> str:

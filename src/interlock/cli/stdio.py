@@ -18,6 +18,7 @@ from interlock import errors
 from interlock.cli.command import Options, Values, Verb
 from interlock.cli.gateway import TOKEN, folder_of, operator_headers, reaching
 from interlock.cli.inputs import load_config
+from interlock.cli.logs import logged
 from interlock.cli.openings import claim_stdout
 from interlock.cli.render import note
 from interlock.errors import ConfigError, Exit, InterlockError
@@ -38,7 +39,8 @@ def _stdio(values: Values) -> Exit:
     headers = _identity(os.environ.get(TOKEN, ""))
     if sys.stdin is not None and sys.stdin.isatty():  # pyright: ignore[reportUnnecessaryComparison] - it can be closed
         note("This is for MCP clients: they start it and write JSON-RPC to its stdin. Ctrl-D ends it.")
-    failed = asyncio.run(_run(_Way(values, headers), claim_stdout()))
+    with logged():
+        failed = asyncio.run(_run(_Way(values, headers), claim_stdout()))
     if failed is not None:
         raise failed
     return Exit.OK

@@ -17,7 +17,7 @@ from interlock.core.safety import SafetyClass
 from interlock.errors import Exit, InterlockError
 
 _CLASSES = [each.value for each in SafetyClass]
-_KNOWN = "known"
+_KNOWN, _POISONED = "known", "poisoned"
 _TWICE = "twice"
 _NONE = "none"
 _SHORT = 60
@@ -169,11 +169,13 @@ _STANDINGS = {
     "new": "is new: nobody has reviewed it. It says:",
     "changed": "changed after it was reviewed:",
     _TWICE: "is listed more than once, with definitions that differ:",
+    "poisoned": "has signs of poison, and nobody has trusted it. Beside what was reviewed:",
 }
 
 
 def _difference_lines(tool: Mapping[str, Any]) -> Iterable[str]:
     yield f"{tool['name']} {_STANDINGS[tool['standing']]}"
+    yield from (f"  [{each['grade']}] {each['text']}" for each in tool["meanings"])
     for each in tool["changes"]:
         yield f"  {each['path']}"
         if each["kind"] != "added":
@@ -198,6 +200,7 @@ def _trust(values: Values) -> Exit:
         raise bad("--all is for a whole server", f"Leave --all out, or say `{server} --all`.")
 
     async def work(api: Api) -> Exit:
+        passed_over = tool is None and await _pass_over(api, server)
         if tool is None:
             answer = await _trust_all(api, server, values)
         else:
@@ -207,6 +210,8 @@ def _trust(values: Values) -> Exit:
         elif answer["trusted"]:
             print_lines(answer["trusted"])
             note(f"{counted(len(answer['trusted']), 'tool')} trusted.")
+        elif passed_over:
+            note("Nothing else is left to trust.")
         else:
             note("Nothing is left to trust: it is as it was reviewed.")
         return Exit.OK
@@ -223,12 +228,19 @@ async def _trust_one(api: Api, server: str, tool: str, values: Values) -> Any:
     return await api.post("tools", server, tool, "trust", body={"fingerprint": shown["fingerprint"]})
 
 
-async def _trust_all(api: Api, server: str, values: Values) -> Any:
+async def _pass_over(api: Api, server: str) -> bool:
+    """Tell which tools of a server are not trusted together with the others; whether there are any."""
     unsettled = await _differing(api, server)
     for each in unsettled:
         if each["standing"] == _TWICE:
             note(errors.LISTED_TWICE(tool=each["name"]).text)
-    differing = [each for each in unsettled if each["standing"] != _TWICE]
+        elif each["standing"] == _POISONED:
+            note(f"{each['name']} has signs of poison and is not trusted in passing: see `interlock tool show`.")
+    return any(each["standing"] in (_TWICE, _POISONED) for each in unsettled)
+
+
+async def _trust_all(api: Api, server: str, values: Values) -> Any:
+    differing = [each for each in await _differing(api, server) if each["standing"] not in (_TWICE, _POISONED)]
     if not differing:  # the gateway knows why: all is as it was reviewed, the server is down, or there is none
         return await api.post("servers", server, "trust", body={})
     answers = [await _trust_one(api, each["server"], each["tool"], values) for each in differing]

@@ -7,7 +7,7 @@ starts without them. A test holds the two against each other, key by key. A key 
 MEANINGS: dict[str, dict[str, str]] = {
     "Settings": {
         "listen": "Where the gateway listens.",
-        "store": "Where the record is kept. This build keeps it in SQLite in the data folder, whatever stands here.",
+        "store": "Where the record is kept. It must be `sqlite`: this build does not start with another.",
         "posture": "What happens where no rule decides: `guarded`, `strict`, `open` or `observe`.",
         "expose": "What agents see: `search` is retrieve_tools and three ways to call, `direct` every tool under its "
         "own name, `both` is both.",
@@ -54,7 +54,11 @@ MEANINGS: dict[str, dict[str, str]] = {
     "Record": {
         "wait": "`writes`: everything above read-only is on disk before it is sent, and reads are written in groups. "
         "`all`: every call waits for its record.",
-        "keep_days": "How long the record is to be kept. Nothing is removed yet, whatever stands here.",
+        "keep_days": "How many days the record is kept at least. What is older is removed by whole sealed stretches, "
+        "and the log says so; null keeps everything.",
+        "anchor": "The file that every seal on the log is written to as well; `anchor.jsonl` in the data folder unless "
+        "this says otherwise. A path that does not begin with `/` or `~` begins in the folder of this file. "
+        "Best where whoever can write to the data folder cannot.",
     },
     "Limits": {
         "calls_per_minute": "How many calls one caller may make in a minute; null is no limit.",
@@ -62,7 +66,8 @@ MEANINGS: dict[str, dict[str, str]] = {
         "body": "The largest request that is read.",
     },
     "Results": {
-        "on_injection": "`label` or `block`. Results are not looked at yet, and this key has no effect.",
+        "on_injection": "What becomes of an answer that gives the model orders: `label` says so in the `_meta` of a "
+        "result or the `data` of an error, `block` withholds it and answers with an error. Both are recorded.",
     },
     "Server": {
         "command": "The command that starts it, for a server over stdio.",
@@ -72,7 +77,8 @@ MEANINGS: dict[str, dict[str, str]] = {
         "url": "Its address, for a server over HTTP.",
         "headers": "Headers of each request to it. Secrets by reference: `${env:NAME}` or `${file:PATH}`.",
         "namespace": "What stands before its tools' names; its id unless this says otherwise.",
-        "trusted": "Whether what it says of its tools may lower a class. Otherwise it may only raise one.",
+        "trusted": "Whether what it says of its tools may lower a class, and tools that it adds later count at once. "
+        "Otherwise what it says may only raise a class, and such tools are held until they are trusted.",
         "enabled": "Whether it is started at all.",
         "expose": "Meant for a choice per server; it has no effect yet. See `expose` above.",
         "posture": "Its own posture instead of the general one. Where workspace and server both have one, the stricter "

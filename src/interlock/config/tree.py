@@ -243,6 +243,7 @@ class HoldSection(_Section):
 class Record(_Section):
     wait: Literal["writes", "all"] = "writes"
     keep_days: Count | None = 90
+    anchor: Text | None = None
 
 
 class Limits(_Section):

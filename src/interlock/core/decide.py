@@ -239,8 +239,11 @@ def _freeze_gate(facts: Facts, found: KnownTool) -> Deny | None:
 
 
 def _drift_gate(facts: Facts, found: KnownTool) -> Deny | None:
-    reason = _QUARANTINES.get(found.tool.standing)
-    return None if reason is None else _deny("drift", reason(tool=found.tool.shown))
+    tool = found.tool
+    if tool.standing is Standing.POISONED:
+        return _deny("poison", errors.POISONED(tool=tool.shown, sign=tool.poison))
+    reason = _QUARANTINES.get(tool.standing)
+    return None if reason is None else _deny("drift", reason(tool=tool.shown))
 
 
 _QUARANTINES = {Standing.CHANGED: errors.QUARANTINED, Standing.TWICE: errors.LISTED_TWICE}

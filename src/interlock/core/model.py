@@ -96,11 +96,13 @@ class Standing(StrEnum):
     CHANGED = "changed"
     TWICE = "twice"
     """Its server lists the name more than once, with definitions that differ: nobody knows which one a call is for."""
+    POISONED = "poisoned"
+    """Its definition has a hard sign of poison, and nobody has trusted exactly this definition."""
 
     @property
     def is_quarantined(self) -> bool:
         """Whether the tool is neither listed nor callable."""
-        return self in (Standing.CHANGED, Standing.TWICE)
+        return self in (Standing.CHANGED, Standing.TWICE, Standing.POISONED)
 
 
 class Tool(Struct, frozen=True):
@@ -112,6 +114,8 @@ class Tool(Struct, frozen=True):
     fingerprint: str = ""
     hints: Hints = Hints()
     standing: Standing = Standing.KNOWN
+    poison: str = ""
+    """What is wrong with a poisoned one, in our words and none of its server's."""
 
     @property
     def qualified(self) -> str:

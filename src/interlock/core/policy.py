@@ -46,6 +46,8 @@ class Policy:
     patience: Patience = field(default_factory=Patience)
     workspaces: Mapping[str, str] = field(default_factory=dict[str, str])
     """The names of workspaces, by id."""
+    withhold: bool = False
+    """Whether a result with a hard sign of poison is withheld, and not only labelled."""
 
     def entry_for(self, call: Call) -> GatewayEntry:
         """The gateway's entry under the posture that holds for this caller and this server."""

@@ -98,6 +98,16 @@ LISTED_TWICE = Message(
     "The server lists '{tool}' more than once, with definitions that differ, so it is quarantined.",
     "Its author must give each tool a name of its own. `interlock tool diff {tool}` shows the definitions.",
 )
+POISONED = Message(
+    Code.QUARANTINED,
+    "Tool '{tool}' is quarantined: {sign}.",
+    "An operator must look at `interlock tool show {tool}`; `interlock tool trust {tool}` accepts this definition.",
+)
+WITHHELD = Message(
+    Code.QUARANTINED,
+    "The result of '{tool}' is withheld: {sign}. The call itself was carried out, and its effects stand.",
+    "Do not repeat the call. An operator can read the result in the activity, or set results.on_injection to label.",
+)
 NEW_TOOL = Message(
     Code.NEW_TOOL,
     "Tool '{tool}' appeared after its server was first listed and nobody has trusted it yet.",

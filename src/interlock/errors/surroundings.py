@@ -97,6 +97,11 @@ STORE_UNUSABLE = Message(
     "The database in {folder} cannot be used: {problem}",
     "Nothing was started. Repair or restore it, or choose another folder with --data-dir.",
 )
+RECORD_CUT_SHORT = Message(
+    Code.AUDIT_UNAVAILABLE,
+    "What happened last could not be recorded in {folder}: {problem}",
+    "Free or repair the disk; `interlock audit verify` checks what is on record.",
+)
 STORE_NOT_BUILT = Message(
     Code.AUDIT_UNAVAILABLE,
     "This version keeps its record in SQLite only, and the configuration names another store.",
@@ -111,6 +116,32 @@ AUDIT_UNAVAILABLE = Message(
     Code.AUDIT_UNAVAILABLE,
     "The activity record cannot be written, so the call was refused.",
     "Nothing was sent. The operator must free or repair the store.",
+)
+AUDIT_UNREADABLE = Message(
+    Code.AUDIT_UNAVAILABLE,
+    "The log cannot be checked: {problem}",
+    "Nothing was changed. Check the file that is named or a copy of the folder, or choose another with --data-dir.",
+)
+NO_LOG = Message(
+    Code.AUDIT_UNAVAILABLE,
+    "There is no log in {folder}.",
+    "Nothing was made there. Choose the data folder of a gateway with --data-dir.",
+)
+NOT_SEALED = Message(
+    Code.AUDIT_UNAVAILABLE,
+    "The log could not be sealed: {problem}",
+    "The entries are there all the same. See that there is room, that the folder of the anchor is there, and that "
+    "seal.key in the data folder can be used.",
+)
+NOT_PRUNED = Message(
+    Code.AUDIT_UNAVAILABLE,
+    "Nothing was removed, because what was to go does not hold: {problem}.",
+    "It is the proof that something was changed: keep a copy of the folder, and look with `interlock audit verify`.",
+)
+RUN_NOT_SEALED = Message(
+    Code.AUDIT_UNAVAILABLE,
+    "This is the record of a run of the lab, which is not sealed.",
+    "Choose the data folder of a gateway with --data-dir.",
 )
 INDETERMINATE = Message(
     Code.INDETERMINATE,

@@ -1,22 +1,48 @@
-"""One connection of the HTTP face: uvicorn's, with a bound on what comes before a request is complete.
+"""One connection of the HTTP face: uvicorn's, with a bound on what it waits for, in either direction.
 
 Uvicorn waits for the head of a request as long as it takes and keeps as much of it as comes, so that whoever can open a
 connection could hold it, and the memory behind it, for good. Here the head has to arrive within a time and a size; the
 body is bounded further in, by the edge, but not what may follow a body in chunks: header lines again, which nobody here
 reads, and which uvicorn would take for part of the head. They are dropped. Requests themselves are left alone.
+
+Requests may follow each other without waiting for answers, and uvicorn would read them faster than it serves them, for
+as long as somebody sends. Here nothing more is read while one waits for its turn, and few may.
+
+The other way, an answer stays in memory until it is read, and uvicorn waits for that for good too, even after it has
+closed the connection. Whoever reads nothing, or next to nothing, for a while is let go.
 """
 
 import asyncio
+from collections.abc import Sized
+from functools import partial
 from typing import Any
 
+from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from interlock.alarms import Alarm, Alarms
 
 HEAD_SECONDS = 30.0
 MAX_HEAD = 64 * 1024
+MAX_IN_LINE = 64
+"""How many requests may wait on one connection until those before them have been answered."""
+READ_SECONDS = 30.0
+MIN_READ = 64 * 1024
+"""How much of what waits for a reader it has to take within that time, unless it takes all of it."""
 
 _ALARMS = Alarms()
+
+
+class _Flow(FlowControl):
+    """Reads nothing while a request waits for its turn: whatever it consists of has arrived."""
+
+    def __init__(self, transport: asyncio.Transport, in_line: Sized) -> None:
+        super().__init__(transport)
+        self._in_line = in_line
+
+    def resume_reading(self) -> None:
+        if not self._in_line:
+            super().resume_reading()
 
 
 class Connection(HttpToolsProtocol):
@@ -29,13 +55,19 @@ class Connection(HttpToolsProtocol):
         self._head = 0
         """How much has come since the request last got any further."""
         self._further = False
+        self._unread: Alarm | None = None
+        """There while something waits to be read."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]
         super().connection_made(transport)
+        self.flow = _Flow(transport, self.pipeline)
+        # Tell as soon as anything has to wait: what is less than the usual bound would wait for good.
+        transport.set_write_buffer_limits(0)
         self._expect()
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._arrived()
+        self._taken()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
@@ -49,7 +81,17 @@ class Connection(HttpToolsProtocol):
             if self._head > MAX_HEAD:
                 self.transport.abort()
 
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._offer()
+
+    def resume_writing(self) -> None:
+        self._taken()
+        super().resume_writing()
+
     def on_message_begin(self) -> None:
+        if len(self.pipeline) >= MAX_IN_LINE:
+            raise ValueError("too many requests wait")  # the parser stops, and uvicorn closes the connection
         super().on_message_begin()
         if self._waiting is None:
             self._expect()
@@ -82,3 +124,18 @@ class Connection(HttpToolsProtocol):
         if self._waiting is not None:
             self._waiting.cancel()
             self._waiting = None
+
+    def _offer(self) -> None:
+        self._unread = _ALARMS.set(READ_SECONDS, partial(self._look, self.transport.get_write_buffer_size()))
+
+    def _look(self, before: int) -> None:
+        """Let go of somebody who does not read."""
+        if before - self.transport.get_write_buffer_size() < MIN_READ:
+            self.transport.abort()
+        else:
+            self._offer()
+
+    def _taken(self) -> None:
+        if self._unread is not None:
+            self._unread.cancel()
+            self._unread = None

@@ -2,7 +2,8 @@
 
 Progress is told to whoever gave a token, under that token. A log message is told to the client in whose call it came,
 if that client asked for messages of this level: since 2026-07-28 with each request, before that once for its session.
-Whoever asked for nothing hears nothing, and costs nothing. Messages that came outside of any call may be about somebody
+Whoever asked for nothing hears nothing, and costs nothing. Progress whose words give the model orders is told without
+words. Messages that came outside of any call may be about somebody
 else's, so they never get here.
 """
 
@@ -13,11 +14,13 @@ import msgspec
 from msgspec import Struct
 
 from interlock.core.model import Json, JsonObject
+from interlock.core.poison.results import result_signs
 from interlock.pipeline import LOG_MESSAGE, Notification
 from interlock.receive import replies
 
 LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
 """The levels of log messages, the least grave first."""
+_NUMBERS = frozenset({"progress", "total"})
 _LEVEL_KEY = "io.modelcontextprotocol/logLevel"
 
 Tell = Callable[[bytes], bool | None]
@@ -59,11 +62,18 @@ def wanted_of(params: JsonObject, tell: Tell, session_level: str | None, *, mode
             if level is not None and _is_grave(heard, level):
                 tell(replies.notification(heard.method, heard.params))
         elif token is not None:
-            members = msgspec.json.decode(heard.params or b"{}", type=dict[str, msgspec.Raw])
+            members = _members(heard.params or b"{}")
             members["progressToken"] = msgspec.Raw(msgspec.json.encode(token))
             tell(replies.notification(heard.method, msgspec.json.encode(members)))
 
     return Overheard(pass_on, level)
+
+
+def _members(progress: bytes) -> dict[str, msgspec.Raw]:
+    members = msgspec.json.decode(progress, type=dict[str, msgspec.Raw])
+    if not result_signs(progress):
+        return members
+    return {name: each for name, each in members.items() if name in _NUMBERS and bytes(each)[:1] in b"-0123456789"}
 
 
 def _is_grave(heard: Notification, level: str) -> bool:

@@ -22,7 +22,20 @@ POLICY = (
     "base-uri 'none'; form-action 'self'; frame-ancestors 'none'; require-trusted-types-for 'script'"
 )
 ASSETS = "/assets/"
-PAGES = ("login", "approvals", "overview", "activity", "servers", "tools", "rules", "agents", "lab", "settings", "api")
+PAGES = (
+    "login",
+    "approvals",
+    "overview",
+    "activity",
+    "servers",
+    "tools",
+    "rules",
+    "agents",
+    "lab",
+    "audit",
+    "settings",
+    "api",
+)
 """The first word of the path of each page; what comes behind it is for the page."""
 
 _INDEX = "index.html"

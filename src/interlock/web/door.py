@@ -7,6 +7,7 @@ checked is the value that is used. Host and Origin are checked further out, for 
 
 from collections.abc import Callable, Coroutine, Iterable
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from fastapi import Request, Response
@@ -14,6 +15,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 from pydantic import BaseModel
 from starlette.datastructures import MutableHeaders
+from starlette.routing import Match, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from interlock import errors
@@ -133,6 +135,23 @@ class GuardedRoute(APIRoute):
                 raise Refusal(invalid(found.errors(), self._accepted)) from None
 
         return guarded
+
+
+class LateRoute(Route):
+    """The place of a route that is made when it is first asked for: to make all of them takes longer than all the rest
+    of a gateway, and a verb of the command line asks for one or two."""
+
+    def __init__(self, path: str, method: str, make: Callable[[], GuardedRoute]) -> None:
+        super().__init__(path, make, methods=[method])
+        self.methods = {method}  # without the HEAD that comes with GET there and not with the routes that are made
+        self._made = cache(make)
+
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        found = super().matches(scope)
+        return self._made().matches(scope) if found[0] is Match.FULL else found
+
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self._made().handle(scope, receive, send)
 
 
 async def _strictly(request: Request) -> StrictRequest:

@@ -4,12 +4,14 @@ The memory it takes is that of one page, however long the record is and however 
 visibly broken: if something fails on the way, JSON lines end with a line that says so, and either answer breaks off
 instead of ending.
 
-In CSV a cell that a spreadsheet would take for a formula is written with an apostrophe before it: what is on record was
-said by agents and servers.
+What is on record was said by agents and servers, and CSV is opened in terminals and spreadsheets. So in CSV characters
+that steer a terminal or are not seen are made visible, and a cell that a spreadsheet would take for a formula has an
+apostrophe before it. JSON lines have the exact texts, as escapes.
 """
 
 import csv
 import io
+import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import fields, replace
 from typing import Annotated, Literal
@@ -20,6 +22,7 @@ from starlette.types import Receive, Scope, Send
 
 from interlock import errors
 from interlock.core.canonical import canonical_text
+from interlock.core.hidden import visible
 from interlock.core.model import Json
 from interlock.store.protocol import ActivityFilter, ActivityPage, Store, StoreUnavailable
 from interlock.web import access
@@ -33,6 +36,8 @@ JSON_LINES, CSV = "application/x-ndjson", "text/csv"
 _COLUMNS = tuple(each.name for each in fields(ShownActivity))
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\0", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 """What a spreadsheet may take for the beginning of a formula; the last four are the wide forms of the first."""
+
+_BETWEEN = re.compile(r"[^\n\t]+")
 
 
 class ExportQuery(ActivityFilters):
@@ -109,9 +114,11 @@ def csv_text(rows: Iterable[Iterable[str]]) -> str:
 
 
 def cell(value: Json) -> str:
-    """A value as a cell: a text as it is, a list or an object as JSON, nothing as nothing."""
+    """A value as a cell: a text, a list or an object as JSON, nothing as nothing. What is hidden is made visible; line
+    breaks and tabs stay."""
     if value is None:
         return ""
     text = value if isinstance(value, str) else canonical_text(value)
     is_data = isinstance(value, int | float | Mapping | list)
-    return text if is_data or not text.lstrip(" ").startswith(_FORMULA) else f"'{text}"
+    shown = text if text.isascii() and text.isprintable() else _BETWEEN.sub(lambda part: visible(part[0]), text)
+    return shown if is_data or not text.lstrip(" ").startswith(_FORMULA) else f"'{shown}"

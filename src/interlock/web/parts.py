@@ -26,6 +26,7 @@ from interlock.receive.edge import Edge
 from interlock.receive.identify import Callers, Principal
 from interlock.receive.issuer import Issuer
 from interlock.receive.workspaces import Workspaces
+from interlock.store.audit.sealer import Sealer
 from interlock.store.protocol import Store
 from interlock.web.audience import Audience
 from interlock.web.browsers import Browser, Browsers
@@ -76,6 +77,8 @@ class Parts:
     """Reads the text of a configuration that is not in force. Raises ConfigError, and may take a while."""
     archive: Archive = field(default_factory=Archive)
     """The runs of the lab that are kept."""
+    sealer: Sealer | None = None
+    """Who seals the log."""
     replaying: asyncio.Lock = field(default_factory=asyncio.Lock)
     """Held by who goes through the record: one at a time, so that calls are not delayed."""
 

@@ -48,6 +48,16 @@ class ShownDifference:
     reviewed_fingerprint: str | None
     changes: list[ShownChange]
     complete: bool
+    meanings: list["ShownMeaning"]
+
+
+@dataclass(frozen=True, slots=True)
+class ShownMeaning:
+    """What a change means: `grade` is grave, notable or plain."""
+
+    grade: str
+    path: str
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,4 +154,5 @@ def _refusals() -> Generator[None]:
 
 def _shown(name: str, found: Difference) -> ShownDifference:
     changes = [ShownChange(each.path, each.kind, each.before, each.after) for each in found.changes]
-    return ShownDifference(name, found.standing, found.listed, found.reviewed, changes, found.complete)
+    meant = [ShownMeaning(each.grade, each.path, each.text) for each in found.meanings]
+    return ShownDifference(name, found.standing, found.listed, found.reviewed, changes, found.complete, meant)

@@ -4,17 +4,18 @@ Everything else follows from the list: the application, its description as OpenA
 with every role. There are no pages that load scripts from elsewhere; the description is the documentation.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from http import HTTPStatus
 from typing import Any
 
-from fastapi import FastAPI, Request, Response
+from fastapi import FastAPI, Response
 from fastapi.responses import JSONResponse
 from fastapi.telemetry import TelemetryConfig
 from pydantic import TypeAdapter
 from starlette.convertors import Convertor, register_url_convertor
+from starlette.routing import BaseRoute
 from starlette.types import ASGIApp
 
 from interlock import __version__
@@ -24,6 +25,7 @@ from interlock.web import (
     activity,
     approval_figures,
     approvals,
+    audit,
     calls,
     comparison,
     events,
@@ -48,7 +50,7 @@ from interlock.web import (
 )
 from interlock.web.access import ADMINS, APPROVERS, READERS, STOPPERS, VISITORS
 from interlock.web.answers import JSON, json_answer
-from interlock.web.door import Door, GuardedRoute
+from interlock.web.door import Door, GuardedRoute, LateRoute
 from interlock.web.parts import Parts
 from interlock.web.problems import HANDLED, PROBLEM_JSON, Problem, answer_to
 
@@ -88,9 +90,9 @@ class Route:
     """What the answer comes as. Only JSON has a shape; anything else is described as text."""
 
 
-async def get_openapi(request: Request) -> Response:
+async def get_openapi() -> Response:
     """Describe this interface as OpenAPI."""
-    return json_answer(_described(request.app.openapi()))
+    return json_answer(description())
 
 
 _BAD, _MISSING, _STALE, _DOWN = Code.BAD_REQUEST, Code.NOT_FOUND, Code.STALE_APPROVAL, Code.UPSTREAM_DOWN
@@ -100,6 +102,7 @@ _OF_THE_PATH = tuple(code for code in Code if code not in _ELSEWHERE)
 
 _OF_ANSWERS = (_BAD, _MISSING, _STALE, Code.SELF_APPROVAL, Code.ALREADY_RESOLVED)
 
+_SEALING = (Code.AUDIT_UNAVAILABLE,)
 _EXPORTED = (export.JSON_LINES, export.CSV)
 _FIGURES = approval_figures.ApprovalFigures
 _APPROVAL = "/approvals/{approval_id}"
@@ -147,6 +150,10 @@ ROUTES: tuple[Route, ...] = (
     Route("POST", "/rules/test", STOPPERS, trials.try_rules, trials.ShownTrial, (_BAD, _MISSING)),
     Route("POST", "/rules/replay", STOPPERS, replay.replay_rules, replay.Replayed, (_BAD,)),
     Route("GET", "/rules/suggestions", READERS, suggestions.suggest_rules, suggestions.SuggestionList, (_BAD,)),
+    Route("GET", "/audit/verify", READERS, audit.verify_audit, audit.Verified, _SEALING),
+    Route("GET", "/audit/checkpoints", READERS, audit.list_checkpoints, audit.SealList),
+    Route("POST", "/audit/checkpoint", ADMINS, audit.make_checkpoint, audit.NewSeal, _SEALING),
+    Route("POST", "/audit/prune", ADMINS, audit.prune_audit, audit.Pruned, (_BAD, *_SEALING)),
     Route("GET", "/lab/runs", READERS, lab.list_lab_runs, lab.RunList),
     Route("GET", "/lab/runs/{run_id}", READERS, lab.get_lab_run, lab.ShownRun, (_MISSING,)),
     Route("GET", "/principals", READERS, principals.list_principals, principals.PrincipalList),
@@ -174,22 +181,23 @@ _QUIET: TelemetryConfig = {
 
 def rest_app(parts: Parts) -> ASGIApp:
     """The REST interface, for requests whose path begins with `/api/v1`."""
-    app = _application()
+    app = _application(_late_routes())
     app.state.parts = parts
     return Door(app, parts)
 
 
+@cache
 def description() -> dict[str, Any]:
-    """The interface as OpenAPI, without a gateway."""
-    return _described(_application().openapi())
+    """The interface as OpenAPI; no gateway is needed to tell."""
+    return _described(_application([_guarded(each) for each in ROUTES]).openapi())
 
 
-def _application() -> FastAPI:
+def _application(routes: Sequence[BaseRoute]) -> FastAPI:
     return FastAPI(
         title="Interlock",
         version=__version__,
         summary="What a safety gateway saw, decided and let pass, and who may use it.",
-        routes=list(_guarded_routes()),
+        routes=list(routes),
         exception_handlers=dict.fromkeys(HANDLED, answer_to),
         redirect_slashes=False,
         openapi_url=None,
@@ -200,9 +208,9 @@ def _application() -> FastAPI:
 
 
 @cache
-def _guarded_routes() -> tuple[GuardedRoute, ...]:
-    """All routes. They hold nothing of a gateway, and take longer to make than all the rest of one."""
-    return tuple(_guarded(each) for each in ROUTES)
+def _late_routes() -> tuple[LateRoute, ...]:
+    """All routes. They hold nothing of a gateway, so what was made once serves every other in this process."""
+    return tuple(LateRoute(PREFIX + each.path, each.method, partial(_guarded, each)) for each in ROUTES)
 
 
 def _guarded(route: Route) -> GuardedRoute:

@@ -5,7 +5,7 @@ written: what was added or switched here is kept in the store.
 """
 
 import contextlib
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Annotated
 
@@ -144,7 +144,7 @@ async def get_server_logs(server: str, query: Annotated[LogQuery, Query()], here
     """Show what a server last wrote to its stderr; nothing for one that does not run."""
     lines = here.upstreams.logs(any_server(here, server).id) or ()
     known = KnownSecrets(here.hidden)
-    return json_answer(LogLines([redact_text(line, known) for line in lines[-query.limit :]]))
+    return json_answer(LogLines(_harmless(lines, known)[-query.limit :]))
 
 
 def found_server(upstreams: Upstreams, server: str) -> UpstreamState:
@@ -187,3 +187,9 @@ def _stopped(entry: Entry) -> ShownServer:
     health = Health.DOWN if entry.problem else Health.STOPPED
     state = UpstreamState(entry.id, entry.namespace, entry.transport, health, why, 0, "", entry.trusted)
     return ShownServer(**asdict(shown_server(state)), enabled=entry.enabled, added=entry.added)
+
+
+def _harmless(lines: Sequence[str], known: KnownSecrets) -> list[str]:
+    """The lines without secrets: first those that take several lines, as keys do, then those within one."""
+    together = redact_text("\n".join(lines), known)
+    return [redact_text(line, known) for line in together.split("\n")] if lines else []

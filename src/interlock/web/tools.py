@@ -152,8 +152,15 @@ def _summary(each: ListedTool) -> dict[str, Any]:
         "annotations": _object(each.descriptor.get("annotations")) or {},
         "standing": tool.standing,
         "fingerprint": tool.fingerprint,
-        "findings": [ShownFinding(one.code, one.text) for one in classification.findings],
+        "findings": _findings(each),
     }
+
+
+def _findings(each: ListedTool) -> list[ShownFinding]:
+    """What is odd about a tool, and its signs of poison; what both have seen is told once."""
+    seen = [ShownFinding(one.code, one.text) for one in each.classification.findings]
+    codes = {one.code for one in seen}
+    return [*seen, *(ShownFinding(one.code, one.text) for one in each.signs if one.code not in codes)]
 
 
 def _detail(each: ListedTool) -> ToolDetail:

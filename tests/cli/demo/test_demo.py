@@ -14,6 +14,7 @@ import pytest
 
 from tests.cli.running import COMMAND, Interlock, environment, eventually
 from tests.cli.seated import SECONDS, descendants, seated
+from tests.talking import NO_TLS
 
 KEYS = "Press a to approve, d to deny, q to leave."
 VERDICTS = [
@@ -131,7 +132,7 @@ def test_without_a_terminal_it_waits_for_an_answer_from_the_dashboard(place: Pla
         approval = re.search(r"approve (ap_\w+) --data-dir (\S+)", said)
         assert found is not None
         assert approval is not None
-        with httpx2.Client(base_url=found[1], trust_env=False, timeout=SECONDS) as browser:
+        with httpx2.Client(base_url=found[1], trust_env=False, timeout=SECONDS, verify=NO_TLS) as browser:
             csrf = browser.post("/api/v1/session", json={"code": found[2]}).json()["csrf"]
             headers = {"x-csrf-token": csrf, "origin": found[1]}
             answer = browser.post(

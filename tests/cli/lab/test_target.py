@@ -84,6 +84,32 @@ def test_the_log_of_a_run_is_read_like_any_other(tmp_path: Path, il: Interlock) 
     assert (call["tool"], call["entry"], call["status"]) == ("list_notes", "lab", "success")
 
 
+def test_the_log_of_a_run_is_not_sealed_whoever_looks_at_it_and_leaves_the_anchor_of_the_user_alone(
+    tmp_path: Path, il: Interlock
+) -> None:
+    anchor, file = tmp_path / "anchor.jsonl", tmp_path / "il.yaml"
+    file.write_text(f"record: {{anchor: {anchor}}}\n")
+    given = ("--config", str(file), "--data-dir")
+    probed = il("probe", *given, str(tmp_path / "data"), "--", *SAMPLE)
+    before = anchor.read_text()
+    (run,) = (tmp_path / "data" / "lab").iterdir()
+    verified = il("audit", "verify", *given, str(run))
+    looked = il("activity", "list", *given, str(run))
+    refused = il("audit", "checkpoint", *given, str(run))
+    again = il("audit", "verify", *given, str(run), "--json")
+    of_the_user = il("audit", "verify", *given, str(tmp_path / "data"))
+
+    assert (probed.exit, verified.exit, looked.exit, refused.exit, again.exit, of_the_user.exit) == (20, 0, 0, 4, 0, 0)
+    assert verified.lines[0] == "The log is intact."
+    assert verified.lines[2:] == [
+        "It is not sealed: its records are chained, but whoever can write to it may have written all of it anew."
+    ]
+    assert refused.err.startswith("This is the record of a run of the lab, which is not sealed.\n")
+    assert (again.json["checkpoints"], again.json["anchored"], again.json["intact"]) == (0, None, True)
+    assert anchor.read_text() == before
+    assert {each.name for each in run.iterdir()} & {"marks.key", "seal.key", "seal.pub", "anchor.jsonl"} == set()
+
+
 async def test_a_configured_server_is_called_through_the_gateway_that_runs(tmp_path: Path) -> None:
     async with serving(tmp_path, "servers:\n" + server_yaml("notes", SAMPLE)) as running:
         async with at_target(values_of("notes", data=tmp_path / "data")) as site:

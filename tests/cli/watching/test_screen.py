@@ -25,6 +25,7 @@ from interlock.receive.identify import mint
 from interlock.record import token_change
 from tests.fakes import FakeClock
 from tests.running import Running, server_yaml, serving
+from tests.talking import NO_TLS
 from tests.upstream.running import stdio_argv
 
 SECONDS = 30
@@ -124,7 +125,9 @@ async def watching(folder: Path, size: tuple[int, int] = (80, 24), *, bell: bool
     async with serving(folder, text) as running, contextlib.AsyncExitStack() as stack:
         headers = {"Authorization": f"Bearer {running.folder.credential()}"}
         url = f"http://{running.host}/api/v1"
-        http = await stack.enter_async_context(httpx2.AsyncClient(base_url=url, headers=headers, timeout=SECONDS))
+        http = await stack.enter_async_context(
+            httpx2.AsyncClient(base_url=url, headers=headers, timeout=SECONDS, verify=NO_TLS)
+        )
         app = WatchApp(lambda: present_api(running.folder), clock, bell=bell)
         group = await stack.enter_async_context(asyncio.TaskGroup())
         async with app.run_test(size=size) as pilot:

@@ -63,6 +63,7 @@ async def stage() -> AsyncGenerator[Stage]:
 @contextlib.asynccontextmanager
 async def _gateway(folder: Path) -> AsyncGenerator[str]:
     load_module("interlock.app.listening")
+    load_module("interlock.app.agents")
     from interlock.app.listening import listening
     from interlock.config.load import load, with_listen
 
