@@ -441,6 +441,7 @@ def test_one_look_sees_the_values_that_are_known() -> None:
     assert not has_nothing_to_hide(msgspec.json.encode({"a": f"said {quoted}"}), KnownSecrets([quoted]))
     assert not has_nothing_to_hide(msgspec.json.encode({"a": json.dumps([quoted])}), KnownSecrets([quoted]))
     assert has_nothing_to_hide(msgspec.json.encode({"a": "open"}), KnownSecrets([quoted]))
+    assert has_nothing_to_hide(msgspec.json.encode({"a": f"said {quoted}"}), KnownSecrets())
 
 
 def _slashes_escaped(text: str) -> str:
