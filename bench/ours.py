@@ -16,6 +16,7 @@ from typing import Any
 from processes import PATIENCE, Failed, Process, asked, free_port, last_words, serving
 from upstream import READ_TOOL, WRITE_TOOL
 
+WORDS = ("drop", "truncate", "shutdown", "grant", "alter")
 VERBS = ("get", "list", "create", "update", "delete", "run", "search", "frob")
 
 
@@ -97,12 +98,14 @@ def settings(server: dict[str, Any], rules: int, **more: Any) -> str:
 
 def _rule(number: int) -> dict[str, Any]:
     """A mix as operators write them: by prefix, by class, by caller, a fifth by arguments. Five in a thousand are about
-    the tools that are called, so that their arguments have to be looked at; none of them fits."""
+    the tools that are called, so that their arguments have to be looked at, each for another word; none of them fits.
+    """
     verb, shape = VERBS[number % len(VERBS)], number % 10
     rule: dict[str, Any] = {"id": f"rule-{number}", "server_id": "up", "effect": "hold", "priority": number % 3}
     rule["tool_pattern"] = f"up__{verb}_thing_{number}*" if number % 200 else "up__*_echo"
     if number % 5 == 0:
-        rule |= {"effect": "deny", "args": {"text": {"matches": r"(?i)\bdrop\b"}}}
+        word = WORDS[number // 200 % len(WORDS)]
+        rule |= {"effect": "deny", "args": {"text": {"matches": rf"(?i)\b{word}\b"}}}
     if shape == 4:
         rule["safety_class"] = ["dangerous"]
     if shape == 8:

@@ -1,9 +1,10 @@
 """The record of a call: opened before the first byte leaves, closed before the answer is given.
 
-For anything above read-only both writes are waited for; reads gather for a moment and are queued together, unless the
-operator wants to wait for every call or the last write of the store failed. If the store cannot write, the call is
-refused: no record, no call. This is the one place that writes activities of calls; what is kept of them is the
-matter of `kept`.
+For anything above read-only both writes are waited for; reads are not, unless the operator wants to wait for every
+call or the last write of the store failed. All that is told gathers and is queued together, in order: reads for a
+moment, and what is waited for until the event loop has gone round once, which takes no time when there is nothing else
+to do. If the store cannot write, the call is refused: no record, no call. This is the one place that writes activities
+of calls; what is kept of them is the matter of `kept`.
 
 INVARIANT: above read-only nothing is sent without a durable record, and nothing is answered without a durable outcome.
 """
@@ -12,8 +13,11 @@ import asyncio
 import contextlib
 from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from enum import StrEnum
+from functools import partial
+from itertools import groupby
+from typing import TypeAlias
 
-from msgspec import structs
+from msgspec import Struct, structs
 
 from interlock.clock import Clock
 from interlock.core.lifecycle import CallEvent, CallState, next_call_state
@@ -74,10 +78,12 @@ class Recorder:
         self._secrets = secrets
         self._key = key
         self._known = 0, KnownSecrets((), key)
-        self._gathered: list[Chapter] = []
+        self._gathered: list[_Told] = []
         self._characters = 0
         """How much has gathered."""
-        self._timer: asyncio.TimerHandle | None = None
+        self._timer: asyncio.Handle | None = None
+        self._hurries = False
+        """Whether somebody waits for what has gathered."""
 
     async def refused(
         self, call: Call, found: ListedTool | None, verdict: Deny, origin: Origin, approval: str | None = None
@@ -140,42 +146,69 @@ class Recorder:
         if record.waits:
             self.on_end(await self._written(chapter))
         else:
-            self._gather(chapter)
+            self._gather(_Told(chapter))
 
     def settle(self) -> None:
         """Queue what has gathered."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        gathered, self._gathered, self._characters = self._gathered, [], 0
+        gathered, self._gathered, self._characters, self._hurries = self._gathered, [], 0, False
         if not gathered:
             return
-        ended = activities_of(gathered, self.known_secrets())
+        activities = activities_of([each.chapter for each in gathered], self.known_secrets())
+        told = zip(activities, [each.waiter for each in gathered], strict=True)
+        for waited, stretch in groupby(told, key=_is_waited_for):
+            if waited:
+                self._write(list(stretch))
+            else:
+                self._queue([activity for activity, _ in stretch])
+
+    def _queue(self, ended: Sequence[Activity]) -> None:
+        """Write what nobody waits for."""
         try:
-            self._queue(ended)
+            self._write_soon(ended)
         except ValueError:  # one of them is such that no database could hold it; the others are none the worse
             for each in ended:
                 with _reported("An activity could not be kept."):
-                    self._queue([each])
+                    self._write_soon([each])
         for each in ended:
             self.on_end(each)
 
-    def _queue(self, ended: Sequence[Activity]) -> None:
+    def _write_soon(self, ended: Sequence[Activity]) -> None:
         # What cannot even be queued is counted by the store, which tells of it as soon as it can.
         with contextlib.suppress(StoreUnavailable):
             self._store.write_soon(ended)
+
+    def _write(self, told: Sequence["_Written"]) -> None:
+        """Write what is waited for, and tell those who wait."""
+        try:
+            written = self._store.write([activity for activity, _ in told])
+        except (StoreUnavailable, ValueError) as problem:
+            if len(told) > 1:  # one of them is perhaps such that no database could hold it
+                for each in told:
+                    self._write([each])
+            else:
+                _fail(told, problem)
+        else:
+            written.add_done_callback(partial(_tell, told))
 
     async def settled(self) -> None:
         """See that everything that has happened is on record; raises StoreUnavailable."""
         self.settle()
         await self._store.write([])
 
-    def _gather(self, chapter: Chapter) -> None:
-        """Keep a read for a moment. Many that are told of together cost a fraction of what each would cost alone."""
-        self._gathered.append(chapter)
-        self._characters += chapter.length
+    def _gather(self, told: "_Told") -> None:
+        """Keep it for a moment. Many that are told of together cost a fraction of what each would cost alone."""
+        self._gathered.append(told)
+        self._characters += told.chapter.length
         if len(self._gathered) >= MOST_GATHERED or self._characters > MOST_CHARACTERS:
             self.settle()
+        elif told.waiter is not None and not self._hurries:
+            self._hurries = True
+            if self._timer is not None:
+                self._timer.cancel()
+            self._timer = told.waiter.get_loop().call_soon(self.settle)
         elif self._timer is None:
             self._timer = asyncio.get_running_loop().call_later(GATHER_SECONDS, self.settle)
 
@@ -184,10 +217,9 @@ class Recorder:
         return await self._store.get_activity(activity_id)
 
     async def _written(self, chapter: Chapter) -> Activity:
-        self.settle()  # so that the log has the order in which things happened
-        (activity,) = activities_of([chapter], self.known_secrets())
-        await self._store.write([activity])
-        return activity
+        waiter = asyncio.get_running_loop().create_future()
+        self._gather(_Told(chapter, waiter))
+        return await waiter
 
     def _opened(
         self,
@@ -211,6 +243,36 @@ class Recorder:
         if len(values) != self._known[0]:
             self._known = len(values), KnownSecrets(values, self._key)
         return self._known[1]
+
+
+class _Told(Struct, frozen=True):
+    """What is told of a call, and who waits until it is on disk, if anybody does."""
+
+    chapter: Chapter
+    waiter: asyncio.Future[Activity] | None = None
+
+
+_Written: TypeAlias = tuple[Activity, asyncio.Future[Activity] | None]
+
+
+def _is_waited_for(told: _Written) -> bool:
+    return told[1] is not None
+
+
+def _tell(told: Sequence[_Written], written: asyncio.Future[bool]) -> None:
+    problem = written.exception()
+    if problem is not None:
+        _fail(told, problem)
+        return
+    for activity, waiter in told:
+        if waiter is not None and not waiter.done():  # else it was cancelled: the record stands all the same
+            waiter.set_result(activity)
+
+
+def _fail(told: Sequence[_Written], problem: BaseException) -> None:
+    for _, waiter in told:
+        if waiter is not None and not waiter.done():
+            waiter.set_exception(problem)
 
 
 def config_change(problems: Sequence[str], now: Micros) -> Activity:

@@ -58,8 +58,7 @@ async def store(path: Path) -> AsyncIterator[SqliteStore]:
 # Group commit ---------------------------------------------------------------------------------------------------
 async def test_many_writes_take_few_transactions(store: SqliteStore, path: Path) -> None:
     with held_by_another(path):
-        writing = [asyncio.ensure_future(store.write([activity(number)])) for number in range(40)]
-        await asyncio.sleep(0)
+        writing = [store.write([activity(number)]) for number in range(40)]
     await asyncio.gather(*writing)
 
     # The clock is read once in a transaction. The first write may have been taken alone.
@@ -70,8 +69,7 @@ async def test_many_writes_take_few_transactions(store: SqliteStore, path: Path)
 async def test_reading_does_not_wait_for_the_writer(store: SqliteStore, path: Path) -> None:
     await store.write([activity(1)])
     with held_by_another(path):
-        writing = asyncio.ensure_future(store.write([activity(2)]))
-        await asyncio.sleep(0)
+        writing = store.write([activity(2)])
         assert await ids_of(store) == ["act-000001"]
         assert not writing.done()
     await writing

@@ -91,6 +91,9 @@ class MemoryStore:
         return seen
 
     async def _write(self, step: Callable[[], bool]) -> bool:
+        return await self._queue(step)
+
+    def _queue(self, step: Callable[[], bool]) -> asyncio.Future[bool]:
         """Queue a step; whoever waits for it hears of it some time after it was taken."""
         self._alive()
         loop = asyncio.get_running_loop()
@@ -98,7 +101,7 @@ class MemoryStore:
         self.busy += 1
         self._queued.append((step, heard))
         loop.call_later(self._delay(), self._take_next, context=self._thread)
-        return await heard
+        return heard
 
     def _take_next(self) -> None:
         """Take the oldest step that is queued: whoever rings, the order is that of queueing."""
@@ -129,8 +132,8 @@ class MemoryStore:
 
     # The log -------------------------------------------------------------------------------------------------------
 
-    async def write(self, activities: Sequence[Activity]) -> None:
-        await self._write(lambda: self._note(activities))
+    def write(self, activities: Sequence[Activity]) -> asyncio.Future[bool]:
+        return self._queue(lambda: self._note(activities))
 
     def write_soon(self, activities: Sequence[Activity]) -> None:
         self._alive()

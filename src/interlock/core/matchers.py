@@ -7,7 +7,7 @@ the same reason `items[*]` means any element in a rule that restricts, and every
 """
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Literal, TypeAlias, TypeGuard
@@ -77,21 +77,22 @@ def _bracket(text: str, at: int) -> tuple[Step, int]:
     raise BadMatcher(f"path '{text}': " + 'write [*], [0] or ["key"] in brackets')
 
 
-def _values_at(value: Json, path: tuple[Step, ...]) -> Iterator[Json]:
+def _values_at(value: Json, path: tuple[Step, ...]) -> Sequence[Json]:
     """Every value that a path leads to; none where it leads nowhere."""
-    if not path:
-        yield value
-        return
-    step, rest = path[0], path[1:]
+    values: Sequence[Json] = (value,)
+    for step in path:
+        values = [found for each in values for found in _values_after(each, step)]
+    return values
+
+
+def _values_after(value: Json, step: Step) -> Sequence[Json]:
     if isinstance(step, str):
-        if isinstance(value, Mapping) and step in value:
-            yield from _values_at(value[step], rest)
-    elif isinstance(value, Sequence) and not isinstance(value, str):
-        if step is True:
-            for each in value:
-                yield from _values_at(each, rest)
-        elif step < len(value):
-            yield from _values_at(value[step], rest)
+        return (value[step],) if isinstance(value, Mapping) and step in value else ()
+    if not _is_list(value):
+        return ()
+    if step is True:
+        return value
+    return (value[step],) if step < len(value) else ()
 
 
 # Tests of one value ---------------------------------------------------------------------------------------------
@@ -250,11 +251,11 @@ def _operator(name: str) -> Callable[[Json], Test]:
 
 
 def _all_of(tests: Sequence[Test]) -> Test:
-    return lambda value: _weakest([test(value) for test in tests])
+    return tests[0] if len(tests) == 1 else lambda value: _weakest([test(value) for test in tests])
 
 
 def _any_of(tests: Sequence[Test]) -> Test:
-    return lambda value: _strongest([test(value) for test in tests])
+    return tests[0] if len(tests) == 1 else lambda value: _strongest([test(value) for test in tests])
 
 
 def _weakest(answers: Sequence[Match]) -> Match:
@@ -284,7 +285,7 @@ class ArgumentMatcher:
 
     def match(self, arguments: JsonObject, *, allowing: bool) -> bool:
         """Whether the arguments match; `allowing` says that the rule would let the call pass."""
-        values = list(_values_at(arguments, self.path))
+        values = _values_at(arguments, self.path)
         if self.wants_absent:
             return not values
         answers = [self.test(value) for value in values]

@@ -3,12 +3,14 @@
 A matching deny always wins. Otherwise the matching rule with the highest priority decides, and ties go to the stricter
 one. The order of rules in the file never matters, and two rules that tie in everything are told apart by what they
 ask, then by id. A `RuleBook` is compiled once per configuration and indexed by server and by the literal beginning of
-the tool pattern, so that a thousand rules cost a call little more than ten.
+the tool pattern, so that a thousand rules cost a call little more than ten; which of them can concern the calls of one
+caller to one tool is remembered, so that most calls only have to be held against what their agent chose.
 """
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 
 from msgspec import Struct
 
@@ -17,6 +19,9 @@ from interlock.core.globs import Glob, compile_glob
 from interlock.core.matchers import ArgumentMatcher, compile_matcher
 from interlock.core.model import Ground, HoldTerms, Json, JsonObject, OperationType
 from interlock.core.safety import Effect, SafetyClass
+
+MOST_REMEMBERED = 16_384
+"""Of how many pairs of a caller and a tool is remembered which rules can concern them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,29 +93,41 @@ class CompiledRule:
     @property
     def forbids(self) -> bool:
         """Whether it denies without looking at what an agent can choose."""
-        rule = self.rule
-        return rule.effect is Effect.DENY and not rule.args and not rule.operation_type
+        return self.rule.effect is Effect.DENY and self.fits_always
 
     def matches(self, query: Query) -> bool:
-        """Whether every condition of the rule holds; the cheap ones are looked at first."""
+        """Whether every condition of the rule holds."""
+        return self.concerns(query.server, query.tool, query.safety_class, query.workspace, query.caller) and self.fits(
+            query.operation_type, query.arguments
+        )
+
+    def concerns(self, server: str, tool: str, safety_class: SafetyClass, workspace: str | None, caller: str) -> bool:
+        """Whether the conditions hold on which an agent has no say from call to call; the cheap ones first."""
         rule = self.rule
         return (
-            (not rule.safety_class or query.safety_class in rule.safety_class)
-            and (not rule.operation_type or query.operation_type in rule.operation_type)
-            and (rule.workspace_id is None or rule.workspace_id == query.workspace)
-            and self.matches_tool(query.server, query.tool)
-            and (self.caller is None or self.caller.matches(query.caller))
-            and self._matches_arguments(query.arguments)
+            (not rule.safety_class or safety_class in rule.safety_class)
+            and (rule.workspace_id is None or rule.workspace_id == workspace)
+            and self.matches_tool(server, tool)
+            and (self.caller is None or self.caller.matches(caller))
         )
+
+    def fits(self, operation_type: OperationType, arguments: JsonObject) -> bool:
+        """Whether the conditions hold on what an agent says in a call."""
+        rule = self.rule
+        if rule.operation_type and operation_type not in rule.operation_type:
+            return False
+        allowing = rule.effect is Effect.ALLOW
+        return all(matcher.match(arguments, allowing=allowing) for matcher in self.args)
+
+    @property
+    def fits_always(self) -> bool:
+        """Whether there is no condition on what an agent says in a call."""
+        return not self.rule.operation_type and not self.args
 
     def matches_tool(self, server: str, tool: str) -> bool:
         return (self.server is None or self.server.matches(server)) and (
             not self.tools or any(glob.matches(tool) for glob in self.tools)
         )
-
-    def _matches_arguments(self, arguments: JsonObject) -> bool:
-        allowing = self.rule.effect is Effect.ALLOW
-        return all(matcher.match(arguments, allowing=allowing) for matcher in self.args)
 
 
 def compile_rule(rank: int, rule: Rule) -> CompiledRule:
@@ -172,9 +189,8 @@ class _Index:
     def __init__(self, rules: Iterable[CompiledRule]) -> None:
         self._any_server = _Shelf()
         self._by_server: dict[str, _Shelf] = defaultdict(_Shelf)
-        self._is_empty = True
+        self._concerning = lru_cache(MOST_REMEMBERED)(self._find)
         for rule in rules:
-            self._is_empty = False
             literal = None if rule.server is None else rule.server.literal
             shelf = self._any_server if literal is None else self._by_server[literal]
             # A rule with several patterns stands under each of them; finding it twice does no harm.
@@ -183,23 +199,30 @@ class _Index:
 
     def first(self, query: Query) -> CompiledRule | None:
         """The matching rule with the smallest rank."""
-        if self._is_empty:
-            return None
-        best: CompiledRule | None = None
-        for rules in self._candidates(query):
-            for rule in rules:
-                if best is not None and best.rank <= rule.rank:
-                    break
-                if rule.matches(query):
-                    best = rule
-                    break
-        return best
+        for rule in self._concerning(query.server, query.tool, query.safety_class, query.workspace, query.caller):
+            if rule.fits(query.operation_type, query.arguments):
+                return rule
+        return None
 
-    def _candidates(self, query: Query) -> Iterator[Sequence[CompiledRule]]:
-        yield from self._any_server.find(query.tool)
-        shelf = self._by_server.get(query.server)
+    def _find(
+        self, server: str, tool: str, safety_class: SafetyClass, workspace: str | None, caller: str
+    ) -> Sequence[CompiledRule]:
+        """The rules that can decide such calls, by rank: behind one that fits always no other has a say."""
+        found = {
+            each.rank: each
+            for rules in self._candidates(server, tool)
+            for each in rules
+            if each.concerns(server, tool, safety_class, workspace, caller)
+        }
+        inner = [found[rank] for rank in sorted(found)]
+        last = next((at for at, each in enumerate(inner) if each.fits_always), len(inner))
+        return tuple(inner[: last + 1])
+
+    def _candidates(self, server: str, tool: str) -> Iterator[Sequence[CompiledRule]]:
+        yield from self._any_server.find(tool)
+        shelf = self._by_server.get(server)
         if shelf is not None:
-            yield from shelf.find(query.tool)
+            yield from shelf.find(tool)
 
 
 def _for_any_call(rule: CompiledRule) -> CompiledRule:

@@ -23,6 +23,8 @@ from interlock.core.model import Json, JsonObject, Micros
 from interlock.core.safety import SafetyClass
 
 if TYPE_CHECKING:
+    import asyncio
+
     from interlock.store.approvals import Approvals
     from interlock.store.audit.seals import Seals
 
@@ -212,8 +214,9 @@ class Store(Protocol):
         """Write what is queued, then let go."""
         ...
 
-    async def write(self, activities: Sequence[Activity]) -> None:
-        """Write activities and their log entries in one transaction, and return when they are durable."""
+    def write(self, activities: Sequence[Activity]) -> "asyncio.Future[bool]":
+        """Queue activities and their log entries, to be written in one transaction, in order with everything else. What
+        is returned is done when they are durable; what can be known at once is raised at once."""
         ...
 
     def write_soon(self, activities: Sequence[Activity]) -> None:

@@ -148,8 +148,8 @@ class SqliteStore:
             await loop.run_in_executor(self._reader, self._reading.close)
             self._reader.shutdown(wait=False)
 
-    async def write(self, activities: Sequence[Activity]) -> None:
-        await self._write(activities)
+    def write(self, activities: Sequence[Activity]) -> asyncio.Future[bool]:
+        return self._put(activities)
 
     def write_soon(self, activities: Sequence[Activity]) -> None:
         self._open_writer().put(Job(self._records(activities)))
@@ -265,11 +265,16 @@ class SqliteStore:
         self, activities: Sequence[Activity], guard: Guard | None = None, rows: tuple[Rows, ...] = ()
     ) -> bool:
         """Whether the guard, if there is one, let it be written; durable when this returns."""
+        return await self._put(activities, guard, rows)
+
+    def _put(
+        self, activities: Sequence[Activity], guard: Guard | None = None, rows: tuple[Rows, ...] = ()
+    ) -> asyncio.Future[bool]:
         records = self._records(activities)
         self.before_write()
         waiter = asyncio.get_running_loop().create_future()
         self._open_writer().put(Job(records, guard, waiter, rows))
-        return await waiter
+        return waiter
 
     def _records(self, activities: Sequence[Activity]) -> tuple[Record, ...]:
         """The one way by which an activity gets to the writer."""
