@@ -112,11 +112,14 @@ class Pipeline:
     async def _pass(self, call: Call, found: ListedTool, verdict: Allow, way: Way, *, waited: bool = False) -> Reply:
         now = self._clock.now()
         asked = waited or (verdict.grant is not None and self._second_key.known(call, now).was_asked(call))
-        with self._rates.counting(call.caller.name, self.policy.limits, now, asked=asked):
+        self._rates.begin(call.caller.name, self.policy.limits, now, asked=asked)
+        try:
             if verdict.grant is None:
                 return await self._forward(call, found, verdict, way)
             forward = partial(self._forward, call, found, verdict, way)
             reply = await self._second_key.use(call, verdict, forward, waited=waited)
+        finally:
+            self._rates.end(call.caller.name)
         return reply or await self._second_key.outcome(verdict.approval or "", call, found)
 
     async def _refuse(

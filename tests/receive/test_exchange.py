@@ -35,7 +35,7 @@ class Client:
 async def run(client: Client, work: Callable[[HttpExchange], Awaitable[bytes]]) -> None:
     async with asyncio.timeout(5), asyncio.TaskGroup() as side:
         exchange = HttpExchange(client.receive, client.send, side, Alarms())
-        await exchange.run(work(exchange), CANCELLED)
+        await exchange.run(work(exchange), lambda: CANCELLED)
 
 
 async def test_an_answer_without_anything_before_it_is_plain_json() -> None:
@@ -60,7 +60,7 @@ async def test_an_error_goes_out_with_the_status_of_its_code(code: int, status: 
 
     async with asyncio.timeout(5), asyncio.TaskGroup() as side:
         exchange = HttpExchange(client.receive, client.send, side, Alarms(), {-32602: 400})
-        await exchange.run(work(exchange), CANCELLED)
+        await exchange.run(work(exchange), lambda: CANCELLED)
 
     assert client.sent[0]["status"] == status
 
@@ -149,7 +149,7 @@ async def test_a_call_that_fails_while_it_says_something_leaves_nothing_running(
     async with asyncio.timeout(5), asyncio.TaskGroup() as side:
         exchange = HttpExchange(client.receive, client.send, side, Alarms())
         with pytest.raises(ZeroDivisionError):
-            await exchange.run(work(exchange), CANCELLED)
+            await exchange.run(work(exchange), lambda: CANCELLED)
 
     assert ANSWER not in client.body
 

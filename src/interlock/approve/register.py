@@ -38,7 +38,7 @@ _STATUSES: dict[ApprovalState, CallState] = {
 }
 
 T = TypeVar("T")
-Log = Callable[[Sequence[Activity]], Awaitable[None]]
+Log = Callable[[Sequence[Activity]], Awaitable[bool]]
 
 
 class Register:

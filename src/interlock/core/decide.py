@@ -201,6 +201,8 @@ def _scope_gate(facts: Facts) -> Deny | None:
 def in_scope(caller: Caller, server: str, tool: str) -> bool:
     """Whether a caller's token reaches a tool; its patterns may name the tool with or without its server."""
     scope = caller.scope
+    if scope.servers is None and scope.tools is None:
+        return True
     return _any_glob(scope.servers, server) and (
         _any_glob(scope.tools, f"{server}:{tool}") or _any_glob(scope.tools, tool)
     )

@@ -79,8 +79,8 @@ def _bracket(text: str, at: int) -> tuple[Step, int]:
 
 def _values_at(value: Json, path: tuple[Step, ...]) -> Sequence[Json]:
     """Every value that a path leads to; none where it leads nowhere."""
-    values: Sequence[Json] = (value,)
-    for step in path:
+    values = _values_after(value, path[0])
+    for step in path[1:]:
         values = [found for each in values for found in _values_after(each, step)]
     return values
 
@@ -114,10 +114,8 @@ def _is_list(value: Json) -> TypeGuard[Sequence[Json]]:
 
 
 def _text_of(value: Json) -> str | None:
-    """The text that a glob or regex is held against; None for what has no one text."""
+    """The text that a glob or regex is held against, of what is none itself; None for what has no one text."""
     match value:
-        case str():
-            return value
         case bool():
             return "true" if value else "false"
         case int() | float() if not _is_huge(value):
@@ -135,7 +133,7 @@ def _on_text(matches: Callable[[str], bool]) -> Test:
     def test(value: Json) -> Match:
         if value is None:
             return Match.NO
-        text = _text_of(value)
+        text = value if isinstance(value, str) else _text_of(value)
         return Match.CANNOT_TELL if text is None else _answer(matches(text))
 
     return test
@@ -286,14 +284,12 @@ class ArgumentMatcher:
     def match(self, arguments: JsonObject, *, allowing: bool) -> bool:
         """Whether the arguments match; `allowing` says that the rule would let the call pass."""
         values = _values_at(arguments, self.path)
+        if not values:
+            return self.wants_absent
         if self.wants_absent:
-            return not values
-        answers = [self.test(value) for value in values]
-        if not answers:
             return False
-        if allowing:
-            return all(answer is Match.YES for answer in answers)
-        return any(answer is not Match.NO for answer in answers)
+        answers = [self.test(value) for value in values]
+        return answers.count(Match.YES) == len(answers) if allowing else answers.count(Match.NO) < len(answers)
 
 
 def compile_matcher(path: str, wanted: Json) -> ArgumentMatcher:

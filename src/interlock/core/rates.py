@@ -7,8 +7,6 @@ it does not count a second time when it passes, or when its caller comes back fo
 """
 
 from collections import Counter, defaultdict, deque
-from collections.abc import Generator
-from contextlib import contextmanager
 from dataclasses import dataclass
 
 from interlock.core.model import Micros
@@ -49,13 +47,13 @@ class Rates:
         if limits.calls_per_minute is not None:
             self._begun[caller].append(now)
 
-    @contextmanager
-    def counting(self, caller: str, limits: Limits, now: Micros, *, asked: bool = False) -> Generator[None]:
-        """Count a call while it is under way, and for a minute unless that was done when somebody was asked."""
+    def begin(self, caller: str, limits: Limits, now: Micros, *, asked: bool = False) -> None:
+        """Count a call that is under way until it has ended, and for a minute unless that was done when somebody was
+        asked."""
         if not asked:
             self.ask(caller, limits, now)
         self._under_way[caller] += 1
-        try:
-            yield
-        finally:
-            self._under_way[caller] -= 1
+
+    def end(self, caller: str) -> None:
+        """A call that has begun is not under way any more."""
+        self._under_way[caller] -= 1

@@ -117,7 +117,10 @@ class CompiledRule:
         if rule.operation_type and operation_type not in rule.operation_type:
             return False
         allowing = rule.effect is Effect.ALLOW
-        return all(matcher.match(arguments, allowing=allowing) for matcher in self.args)
+        for matcher in self.args:  # noqa: SIM110 - every call comes through here, and a generator costs as much again
+            if not matcher.match(arguments, allowing=allowing):
+                return False
+        return True
 
     @property
     def fits_always(self) -> bool:

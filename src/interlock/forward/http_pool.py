@@ -216,12 +216,15 @@ class Pool:
 
     async def exchange(self, request: bytes, taker: Taker) -> None:
         """Carry one request and its answer. Raises LinkDown, BadMessage, and what the taker raises."""
-        async with self._slots:
+        await self._slots.acquire()
+        try:
             connection = self._rested() or await self._opened()
             try:
                 await connection.exchange(request, taker)
             finally:
                 self._rest(connection)
+        finally:
+            self._slots.release()
 
     async def warm(self) -> None:
         """Open a connection ahead; raises LinkDown when there is none to be had."""

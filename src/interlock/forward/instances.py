@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from interlock.clock import Clock
-from interlock.core.health import LeftOut, UpstreamState
+from interlock.core.health import Health, LeftOut, UpstreamState
 from interlock.core.offers import SUBSCRIBE, Offer
 from interlock.core.toolbook import ToolBook
 from interlock.forward.link import Answer, LinkDown, Listener, Stopped
@@ -84,14 +84,18 @@ class Instances:
         if ask.method == SUBSCRIBE:
             return await self._watch(ask, deadline, auth_scope)
         instance = self._instance(auth_scope, caller)
-        with instance.in_use():
-            await instance.usable(deadline)
+        instance.begin_use()
+        try:
+            if instance.health is not Health.READY:
+                await instance.usable(deadline)
             if self._places is None:
                 _see_whether_stopped(ask)
                 return await instance.call(ask, deadline, listener)
             async with self._place(self._places, deadline):
                 _see_whether_stopped(ask)
                 return await instance.call(ask, deadline, listener)
+        finally:
+            instance.end_use()
 
     async def _watch(self, ask: Ask, deadline: float, auth_scope: str | None) -> Answer:
         """Watch a resource. Only the main instance hears what a server says of its own accord.
@@ -101,9 +105,12 @@ class Instances:
         """
         if auth_scope is not None:
             raise LinkDown("resources are watched only with the server's own credentials", sent=False)
-        with self.main.in_use():
+        self.main.begin_use()
+        try:
             await self.main.usable(deadline)
             return await self.main.watch(ask.name or "", deadline)
+        finally:
+            self.main.end_use()
 
     @contextlib.asynccontextmanager
     async def _place(self, places: asyncio.Semaphore, deadline: float) -> AsyncGenerator[None]:

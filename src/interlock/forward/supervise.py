@@ -16,7 +16,7 @@ INVARIANT: a call that is refused here was not sent.
 import asyncio
 import contextlib
 import hashlib
-from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TypeAlias
 
 from interlock.clock import Clock
@@ -115,19 +115,18 @@ class Supervisor:
 
     # Calls ------------------------------------------------------------------------------------------------------
 
-    @contextlib.contextmanager
-    def in_use(self) -> Generator[None]:
-        """While a call waits or runs; the upstream is not closed for want of use meanwhile."""
+    def begin_use(self) -> None:
+        """A call waits or runs: until it has ended, the upstream is not closed for want of use."""
         self.in_flight += 1
         self.used_at = self._clock.ticks()
         self._unused.clear()
-        try:
-            yield
-        finally:
-            self.in_flight -= 1
-            self.used_at = self._clock.ticks()
-            if self.in_flight == 0:
-                self._unused.set()
+
+    def end_use(self) -> None:
+        """A call has ended."""
+        self.in_flight -= 1
+        self.used_at = self._clock.ticks()
+        if self.in_flight == 0:
+            self._unused.set()
 
     async def unused(self) -> None:
         """Wait until no call is under way. Each of them ends at its deadline at the latest, which stands still only

@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import Any
 
 from interlock import errors
-from interlock.core.canonical import RESERVED_ARGUMENTS, argument_digest
+from interlock.core.canonical import RESERVED_ARGUMENTS, content_hash
 from interlock.core.intent import read_declaration
 from interlock.core.model import Call, Caller, Declaration, Json, JsonObject, Variant
 from interlock.core.policy import Policy
@@ -146,7 +146,7 @@ def call_of(
     named = arguments.get("_approval_id")
     # Models fill in what a schema offers: an empty id is none.
     approval = named if isinstance(named, str) and named else None
-    return Call(caller, server, tool, sent, argument_digest(sent), variant, declaration, approval_id=approval)
+    return Call(caller, server, tool, sent, content_hash(sent), variant, declaration, approval_id=approval)
 
 
 _FOR_REVIEWERS: dict[str, Json] = {

@@ -9,13 +9,14 @@ Requests may follow each other without waiting for answers, and uvicorn would re
 as long as somebody sends. Here nothing more is read while one waits for its turn, and few may.
 
 The other way, an answer stays in memory until it is read, and uvicorn waits for that for good too, even after it has
-closed the connection. Whoever reads nothing, or next to nothing, for a while is let go.
+closed the connection. Whoever reads nothing, or next to nothing, for a while is let go. And uvicorn writes the head of
+an answer and its body one after the other, each of them a system call that wakes the reader; here they leave together.
 """
 
 import asyncio
 from collections.abc import Sized
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
@@ -31,6 +32,7 @@ MIN_READ = 64 * 1024
 """How much of what waits for a reader it has to take within that time, unless it takes all of it."""
 
 _ALARMS = Alarms()
+_STATUS = b"HTTP/1.1 "
 
 
 class _Flow(FlowControl):
@@ -43,6 +45,40 @@ class _Flow(FlowControl):
     def resume_reading(self) -> None:
         if not self._in_line:
             super().resume_reading()
+
+
+class _Joining:
+    """A transport that keeps the head of an answer until its body is there, or the event loop has gone round once.
+
+    Everything else is left to the transport itself.
+    """
+
+    def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:
+        self._transport = transport
+        self._loop = loop
+        self._kept = b""
+        self.is_closing = transport.is_closing
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._transport, name)
+
+    def write(self, data: bytes) -> None:
+        if self._kept:
+            data, self._kept = self._kept + data, b""
+        elif data.startswith(_STATUS):
+            self._kept = data
+            self._loop.call_soon(self._flush)
+            return
+        self._transport.write(data)
+
+    def _flush(self) -> None:
+        kept, self._kept = self._kept, b""
+        if kept and not self._transport.is_closing():
+            self._transport.write(kept)
+
+    def close(self) -> None:
+        self._flush()
+        self._transport.close()
 
 
 class Connection(HttpToolsProtocol):
@@ -59,7 +95,7 @@ class Connection(HttpToolsProtocol):
         """There while something waits to be read."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]
-        super().connection_made(transport)
+        super().connection_made(cast("asyncio.Transport", _Joining(transport, self.loop)))
         self.flow = _Flow(transport, self.pipeline)
         # Tell as soon as anything has to wait: what is less than the usual bound would wait for good.
         transport.set_write_buffer_limits(0)

@@ -6,7 +6,7 @@ closing the connection is cancelling; in the legacy one nobody is left to read t
 """
 
 import asyncio
-from collections.abc import Awaitable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any
 
 from starlette.types import Receive, Send
@@ -87,7 +87,7 @@ class HttpExchange:
             self._cancelled = True
             self._task.cancel()
 
-    async def run(self, work: Awaitable[bytes], on_cancel: bytes) -> None:
+    async def run(self, work: Awaitable[bytes], on_cancel: Callable[[], bytes]) -> None:
         """Run a call to its end and send its answer, or `on_cancel` when it was cancelled and somebody still reads."""
         try:
             answer = await self._answer(work, on_cancel)
@@ -97,7 +97,7 @@ class HttpExchange:
             if self._speaker is not None:
                 self._speaker.cancel()  # it has ended, unless there is nobody to speak to any more
 
-    async def _answer(self, work: Awaitable[bytes], on_cancel: bytes) -> bytes:
+    async def _answer(self, work: Awaitable[bytes], on_cancel: Callable[[], bytes]) -> bytes:
         self._task = asyncio.current_task()
         timer = self._alarms.set(WATCH_AFTER, self._start_watching)
         try:
@@ -106,7 +106,7 @@ class HttpExchange:
             if not self._cancelled or self._task is None:
                 raise
             self._task.uncancel()
-            return on_cancel
+            return on_cancel()
         finally:
             self._task = None
             timer.cancel()

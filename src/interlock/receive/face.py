@@ -8,6 +8,7 @@ edge (Host, Origin, size) → identify → decode ─┬─ tools/call → lane
 import asyncio
 import contextlib
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from functools import partial
 from typing import TypeAlias
 
 import msgspec
@@ -28,7 +29,7 @@ from interlock.core.questions import read_answerable
 from interlock.errors import Reason
 from interlock.kept import Origin
 from interlock.receive import replies
-from interlock.receive.decode import Message, Notice, Request, Response, Undecodable, decode_message
+from interlock.receive.decode import Message, Notice, Request, RequestId, Response, Undecodable, decode_message
 from interlock.receive.earshot import Hearer, Opening, Voice
 from interlock.receive.edge import Edge, Refused, nobody, send_refusal
 from interlock.receive.exchange import HttpExchange, send_accepted, send_json
@@ -255,8 +256,7 @@ class Face:
         if session is not None:
             session.running[request.id] = exchange.cancel
         try:
-            on_cancel = replies.error_response(request.id, CANCELLED, "Request cancelled")
-            await exchange.run(serve(request, context, exchange.tell), on_cancel)
+            await exchange.run(serve(request, context, exchange.tell), partial(_cancelled, request.id))
         finally:
             if session is not None:
                 session.running.pop(request.id, None)
@@ -265,6 +265,10 @@ class Face:
 
 def _is_modern(incoming: _Incoming) -> bool:
     return incoming.headers.get("mcp-protocol-version") not in _LEGACY
+
+
+def _cancelled(request_id: RequestId) -> bytes:
+    return replies.error_response(request_id, CANCELLED, "Request cancelled")
 
 
 def _cancel(session: Session | None, message: Notice) -> None:

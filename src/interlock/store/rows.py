@@ -57,10 +57,14 @@ def record_of(activity: Activity, known: KnownSecrets = NOTHING_KNOWN) -> Record
     """Make an activity ready to be written. Raises ValueError when no database could hold it."""
     if activity.type not in LOOKED_AT:
         activity = _without_secrets(activity, known)
-    body = json_text(activity.body)
-    optional = map(_plain, _OPTIONAL(activity))
-    row = storable((activity.id, activity.at, activity.type.value, activity.status.value, body, *optional))
-    return Record(activity.type.value, activity.id, row_text(row), row)
+    kind, at = activity.type.value, activity.at
+    if at not in _INTEGERS:
+        raise ValueError(f"{at} does not fit into 64 bits")
+    # Columns often hold a StrEnum, which the database would take the long way round.
+    optional = [each if each is None or type(each) is str else str(each) for each in _OPTIONAL(activity)]
+    row = (activity.id, at, kind, activity.status.value, json_text(activity.body), *optional)
+    # Raises UnicodeEncodeError, a ValueError, on a lone surrogate in any of them.
+    return Record(kind, activity.id, row_text(row), row)
 
 
 def row_text(row: Row) -> str:
@@ -197,8 +201,3 @@ def json_text(value: Json) -> str:
     except UnicodeEncodeError:
         # A lone surrogate: what an upstream said must be recordable all the same, and this writes it as an escape.
         return canonical_text(value)
-
-
-def _plain(text: str | None) -> str | None:
-    # Columns often hold a StrEnum, which the database would take the long way round.
-    return None if text is None else str(text)
