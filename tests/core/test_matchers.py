@@ -1,10 +1,10 @@
 """Argument matchers: every operator, every odd shape."""
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
-from interlock.core.matchers import OPERATOR_NAMES, BadMatcher, compile_matcher, parse_path, same
+from interlock.core.matchers import OPERATOR_NAMES, BadMatcher, compile_matcher, either_of, parse_path, same
 from interlock.core.model import Json
 from tests.core.strategies import json_values
 
@@ -168,3 +168,41 @@ def test_any_json_gets_an_answer_and_an_allowing_rule_never_matches_more(
     matcher = compile_matcher(path, wanted)
 
     assert matcher.match(arguments, allowing=False) or not matcher.match(arguments, allowing=True)
+
+
+REGEXES = [r"(?i)\bdrop\b", "a|b", "^x", "x$", r"\Qa)|(?:b", r"\Qc\E", "(?P<name>1)", "(?P<name>2)", "", "(?s).", "0+"]
+
+
+@given(
+    st.lists(st.sampled_from(REGEXES), min_size=1, max_size=4),
+    st.sampled_from(["a", "a[*]", "a.b"]),
+    st.one_of(json_values, st.sampled_from(["drop", "b", "DROP it", "xc", "2", "a)|(?:b)|(?:c"])),
+)
+@example([r"\Qa", r"\Qb\E"], "a", "a")
+def test_several_regexes_in_one_say_what_one_of_them_would_say(regexes: list[str], path: str, value: Json) -> None:
+    matchers = [compile_matcher(path, {"matches": regex}) for regex in regexes]
+    together = either_of(matchers)
+    arguments: dict[str, Json] = {"a": value}
+    one_of_them = any(each.match(arguments, allowing=False) for each in matchers)
+
+    assert together is None or together.match(arguments, allowing=False) == one_of_them
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        [{"matches": "a"}],
+        [{"matches": "a"}, "glob"],
+        [{"matches": "a"}, {"matches": "b", "not": "c"}],
+        [{"matches": r"\Qa"}, {"matches": "b"}],
+        [{"matches": "a" * 5000}, {"matches": "b" * 5000}],
+    ],
+    ids=["alone", "no regex", "more than a regex", "quoted to its end", "too long together"],
+)
+def test_what_cannot_be_asked_as_one_is_not(wanted: list[Json]) -> None:
+    assert either_of([compile_matcher("a", each) for each in wanted]) is None
+
+
+def test_an_empty_list_of_wanted_values_fits_none() -> None:
+    assert not matches("a", {"in": []}, {"a": "x"})
+    assert not matches("a", [], {"a": "x"})

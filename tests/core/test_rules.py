@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import structs
 
 from interlock.core.model import HoldTerms, OperationType
 from interlock.core.rules import Query, Rule, RuleBook, qualified_pattern
@@ -186,3 +187,38 @@ def test_the_order_of_rules_never_matters(data: st.DataObject, rules: list[Rule]
     shuffled = data.draw(st.permutations(rules))
 
     assert deciding(*rules, query=query) == deciding(*shuffled, query=query)
+
+
+WORDS = ("drop", "alter", "grant")
+
+
+@pytest.mark.parametrize("word", [*WORDS, "select"])
+@pytest.mark.parametrize("operation", [OperationType.READ, OperationType.WRITE])
+def test_of_rules_that_look_for_words_the_foremost_whose_word_occurs_decides(
+    word: str, operation: OperationType
+) -> None:
+    rules = [Rule(f"no-{each}", DENY, args=(("sql", {"matches": f"(?i)\\b{each}\\b"}),)) for each in WORDS]
+    reading = Rule("reading", HOLD, operation_type=frozenset({OperationType.READ}), priority=2)
+    book = RuleBook([*rules, reading, Rule("all", ALLOW), Rule("behind", HOLD, priority=-1)])
+    query = structs.replace(CALL, arguments={"sql": f"{word.upper()} it"}, operation_type=operation)
+    decided = book.deciding(query)
+    otherwise = "reading" if operation is OperationType.READ else "all"
+
+    assert decided is not None
+    assert decided.rule.id == (f"no-{word}" if word in WORDS else otherwise)
+    assert decided == next(each for each in book.matching(query))
+
+
+def test_what_is_remembered_of_one_caller_is_not_taken_for_another() -> None:
+    book = RuleBook([Rule("ci", DENY, caller="ci-*"), Rule("prod", HOLD, workspace_id="prod")])
+
+    def told(caller: str, workspace: str | None) -> str | None:
+        found = book.deciding(structs.replace(CALL, caller=caller, workspace=workspace))
+        return None if found is None else found.rule.id
+
+    assert [told("ci-1", "prod"), told("bob", "prod"), told("bob", None), told("ci-1", None)] == [
+        "ci",
+        "prod",
+        None,
+        "ci",
+    ]

@@ -280,6 +280,8 @@ class ArgumentMatcher:
     path: tuple[Step, ...]
     test: Test
     wants_absent: bool = False
+    regex: str | None = None
+    """What has to occur in the argument, where that is all that is asked."""
 
     def match(self, arguments: JsonObject, *, allowing: bool) -> bool:
         """Whether the arguments match; `allowing` says that the rule would let the call pass."""
@@ -301,6 +303,27 @@ def compile_matcher(path: str, wanted: Json) -> ArgumentMatcher:
             raise BadMatcher("'absent' is true or false and stands alone; to ask for a value, leave it out")
         return ArgumentMatcher(steps, lambda _: Match.YES, wants_absent=absent)
     try:
-        return ArgumentMatcher(steps, compile_test(wanted))
+        return ArgumentMatcher(steps, compile_test(wanted), regex=_lone_regex(wanted))
     except BadPattern as problem:
         raise BadMatcher(str(problem)) from None
+
+
+def _lone_regex(wanted: Json) -> str | None:
+    regex = wanted.get("matches") if isinstance(wanted, Mapping) and len(wanted) == 1 else None
+    return regex if isinstance(regex, str) else None
+
+
+def either_of(matchers: Sequence[ArgumentMatcher]) -> ArgumentMatcher | None:
+    """One matcher in place of several that ask for one regex each, all at the same path: in a rule that restricts it
+    matches when one of them does. None when they cannot be asked as one.
+
+    To ask the library costs more than the look itself, so ten of them cost a call hardly more than one.
+    """
+    regexes = [each.regex for each in matchers if each.regex is not None]
+    # What is quoted to its end would take the others for text.
+    if len(regexes) < max(2, len(matchers)) or any("\\Q" in regex for regex in regexes):
+        return None
+    try:
+        return ArgumentMatcher(matchers[0].path, _regex("|".join(f"(?:{regex})" for regex in regexes)))
+    except BadPattern:  # too long together
+        return None

@@ -11,12 +11,13 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from itertools import groupby
 
 from msgspec import Struct
 
 from interlock.core.canonical import content_hash
 from interlock.core.globs import Glob, compile_glob
-from interlock.core.matchers import ArgumentMatcher, compile_matcher
+from interlock.core.matchers import ArgumentMatcher, Step, compile_matcher, either_of
 from interlock.core.model import Ground, HoldTerms, Json, JsonObject, OperationType
 from interlock.core.safety import Effect, SafetyClass
 
@@ -186,6 +187,23 @@ class _Shelf:
                 yield rules
 
 
+class _Stretch(Struct, frozen=True):
+    """Rules that follow each other by rank. If they can be asked together, none of them fits unless that matches."""
+
+    rules: tuple[CompiledRule, ...]
+    together: ArgumentMatcher | None = None
+
+
+def _regex_at(rule: CompiledRule) -> tuple[Step, ...] | None:
+    """Where the one regex has to occur that a rule asks for; None when it asks for something else, or lets pass."""
+    asks = rule.args[0] if len(rule.args) == 1 and not rule.rule.operation_type else None
+    return asks.path if asks is not None and asks.regex is not None and rule.rule.effect is not Effect.ALLOW else None
+
+
+def _stretch(rules: tuple[CompiledRule, ...]) -> _Stretch:
+    return _Stretch(rules, None if _regex_at(rules[0]) is None else either_of([each.args[0] for each in rules]))
+
+
 class _Index:
     """Some of the rules, in order of rank, shelved by server."""
 
@@ -202,14 +220,18 @@ class _Index:
 
     def first(self, query: Query) -> CompiledRule | None:
         """The matching rule with the smallest rank."""
-        for rule in self._concerning(query.server, query.tool, query.safety_class, query.workspace, query.caller):
-            if rule.fits(query.operation_type, query.arguments):
-                return rule
+        arguments = query.arguments
+        for stretch in self._concerning(query.server, query.tool, query.safety_class, query.workspace, query.caller):
+            if stretch.together is not None and not stretch.together.match(arguments, allowing=False):
+                continue
+            for rule in stretch.rules:
+                if rule.fits(query.operation_type, arguments):
+                    return rule
         return None
 
     def _find(
         self, server: str, tool: str, safety_class: SafetyClass, workspace: str | None, caller: str
-    ) -> Sequence[CompiledRule]:
+    ) -> Sequence[_Stretch]:
         """The rules that can decide such calls, by rank: behind one that fits always no other has a say."""
         found = {
             each.rank: each
@@ -219,7 +241,7 @@ class _Index:
         }
         inner = [found[rank] for rank in sorted(found)]
         last = next((at for at, each in enumerate(inner) if each.fits_always), len(inner))
-        return tuple(inner[: last + 1])
+        return tuple(_stretch(tuple(rules)) for _, rules in groupby(inner[: last + 1], key=_regex_at))
 
     def _candidates(self, server: str, tool: str) -> Iterator[Sequence[CompiledRule]]:
         yield from self._any_server.find(tool)

@@ -31,6 +31,9 @@ READ_SECONDS = 30.0
 MIN_READ = 64 * 1024
 """How much of what waits for a reader it has to take within that time, unless it takes all of it."""
 
+WHOLE = "interlock.whole"
+"""In the scope of a request whose body has arrived: nobody has to look after the time that it takes."""
+
 _ALARMS = Alarms()
 _STATUS = b"HTTP/1.1 "
 
@@ -146,6 +149,7 @@ class Connection(HttpToolsProtocol):
 
     def on_message_complete(self) -> None:
         self._get_further()
+        cast("dict[str, Any]", self.scope)[WHOLE] = True
         super().on_message_complete()
 
     def _get_further(self) -> None:

@@ -79,13 +79,15 @@ class Edge:
             return False
         return parts.scheme in ("http", "https") and parts.netloc in (self._hosts or (host,))
 
-    async def body(self, headers: dict[str, str], receive: Receive) -> bytes:
-        """The whole body, or Refused when it is too long or too slow."""
+    async def body(self, headers: dict[str, str], receive: Receive, *, whole: bool = False) -> bytes:
+        """The whole body, or Refused when it is too long or too slow. It may be known that all of it has arrived."""
         declared = headers.get("content-length", "0")
         if not declared.isascii() or not declared.isdecimal() or len(declared) > 12:
             raise Refused(400, "The Content-Length is not a number.")
         if int(declared) > self._max_body:
             raise Refused(413, f"The body is longer than {self._max_body} bytes.")
+        if whole:
+            return await self._read(receive)
         try:
             with self._alarms.deadline(READ_SECONDS):
                 return await self._read(receive)

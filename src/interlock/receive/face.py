@@ -29,6 +29,7 @@ from interlock.core.questions import read_answerable
 from interlock.errors import Reason
 from interlock.kept import Origin
 from interlock.receive import replies
+from interlock.receive.connection import WHOLE
 from interlock.receive.decode import Message, Notice, Request, RequestId, Response, Undecodable, decode_message
 from interlock.receive.earshot import Hearer, Opening, Voice
 from interlock.receive.edge import Edge, Refused, nobody, send_refusal
@@ -129,7 +130,7 @@ class Face:
             await self._pass_on(incoming)
 
     async def _post(self, incoming: _Incoming) -> None:
-        body = await self._edge.body(incoming.headers, incoming.receive)
+        body = await self._edge.body(incoming.headers, incoming.receive, whole=WHOLE in incoming.scope)
         message = decode_message(body)
         serve = self._server_of(incoming, message)
         if isinstance(message, Request) and serve is not None:
