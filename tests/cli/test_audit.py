@@ -2,8 +2,10 @@
 
 import asyncio
 import json
+import os
 import shutil
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -336,6 +338,40 @@ def test_an_export_without_a_record_is_not_made(il: Interlock, folder: Path) -> 
 
     assert (done.exit, done.out) == (2, "")
     assert done.err.startswith("there is no record in that stretch of the log")
+
+
+@pytest.mark.parametrize("name", ["interlock.db", "seal.key", "anchor.jsonl", "new.jsonl"])
+def test_an_export_is_never_written_over_what_the_gateway_keeps(il: Interlock, folder: Path, name: str) -> None:
+    target, link = folder / name, folder.parent / "elsewhere.jsonl"
+    link.symlink_to(target)
+    before = target.read_bytes() if target.exists() else None
+    plain, linked = il("audit", "export", "-o", str(target)), il("audit", "export", "-o", str(link))
+
+    assert (plain.exit, linked.exit) == (2, 2)
+    assert f"{target} is in the data folder" in plain.err
+    assert (target.read_bytes() if target.exists() else None) == before
+    assert il("audit", "verify").exit == 0
+
+
+def test_an_export_into_a_link_is_written_to_what_it_leads_to(il: Interlock, folder: Path, tmp_path: Path) -> None:
+    link, kept = tmp_path / "link.jsonl", tmp_path / "kept.jsonl"
+    link.symlink_to(kept)
+    made = il("audit", "export", "-o", str(link))
+
+    assert (made.exit, link.is_symlink(), kept.is_file()) == (0, True, True)
+    assert il("audit", "verify", "--export", str(kept)).exit == 0
+
+
+def test_an_export_into_a_pipe_goes_to_whoever_reads_it(il: Interlock, folder: Path, tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with ThreadPoolExecutor(1) as other:
+        reading = other.submit(pipe.read_bytes)
+        made = il("audit", "export", "-o", str(pipe))
+        read = reading.result(30)
+
+    assert (made.exit, pipe.is_fifo()) == (0, True)
+    assert read.count(b"\n") > LAST
 
 
 def test_an_export_that_cannot_be_written_is_no_fault_of_the_log(il: Interlock, folder: Path) -> None:

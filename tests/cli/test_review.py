@@ -124,8 +124,9 @@ def test_a_tool_with_signs_of_poison_is_shown_without_its_tricks_and_blocked_unt
     shown = il("tool", "diff", "up:read_note")
     in_passing, again = il("tool", "trust", "up", "--all"), il("tool", "trust", "up", "--all")
     blocked = il("call", "tool-read", "--tool-name", "up:read_note", "--json")
+    unread = il("tool", "trust", "up:read_note")
     before = changing.sent()
-    trusted = il("tool", "trust", "up:read_note")
+    trusted = il("tool", "trust", "up:read_note", "--poisoned")
     run = il("call", "tool-write", "--tool-name", "up:read_note")
 
     assert row.split()[:3] == ["up:read_note", "poisoned", "write-capable"]
@@ -146,6 +147,8 @@ def test_a_tool_with_signs_of_poison_is_shown_without_its_tricks_and_blocked_unt
     assert (in_passing.exit, in_passing.lines, in_passing.err.splitlines()[0]) == (0, ["up:get_late"], told)
     assert (again.exit, again.out, again.err.splitlines()) == (0, "", [told, "Nothing else is left to trust."])
     assert (blocked.exit, blocked.json["error"]["code"], before) == (10, "QUARANTINED", 0)
+    assert (unread.exit, unread.out, unread.err.splitlines()[:-2]) == (10, "", shown.lines)
+    assert "add --poisoned to trust exactly this definition all the same" in unread.err
     assert (trusted.exit, trusted.lines) == (0, ["up:read_note"])
     assert trusted.err.splitlines() == [*shown.lines, "1 tool trusted."]
     assert (run.exit, changing.sent()) == (5, 1)

@@ -11,9 +11,10 @@ from pathlib import Path
 import httpx2
 import pytest
 
+from interlock.store.audit.keys import PUBLIC
 from interlock.store.folder import DataFolder
 from tests.cli.conftest import Interlock
-from tests.cli.running import run_process, serve_process
+from tests.cli.running import eventually, run_process, serve_process
 from tests.talking import NO_TLS
 
 
@@ -103,6 +104,7 @@ def test_a_disk_without_room_is_told_once_on_stderr_in_the_status_and_at_the_end
     there = ("--data-dir", str(tmp_path / "data"))
     with serve_process(tmp_path / "data") as process:
         assert process.stderr is not None
+        eventually((tmp_path / "data" / PUBLIC).exists)  # else it is perhaps the first seal that finds no room
         # The limit on the size of files stands for the disk.
         resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (512, resource.RLIM_INFINITY))
         calls = [run_process("call", "tool-read", "--tool-name", "sample:list_notes", *there) for _ in exits]

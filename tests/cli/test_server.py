@@ -19,7 +19,8 @@ def test_the_servers_are_a_table(il: Interlock, beside: Beside) -> None:
     assert (done.exit, done.err) == (0, "")
     assert rows[0] == HEADING
     assert rows[1][:4] + rows[1][5:] == ["up", "up", "stdio", "ready", "2026-07-28", "yes"]
-    assert rows[2] == ["odd", "odd", "stdio", "ready", "6", "2025-11-25", "no"]
+    assert rows[2][:7] == ["odd", "odd", "stdio", "ready", "6", "2025-11-25", "no"]
+    assert " ".join(rows[2][7:]) == "1 tool quarantined for signs of poison"
     assert rows[3][:6] == ["down", "down", "stdio", "down", "0", "no"]
 
 

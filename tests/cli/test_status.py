@@ -60,7 +60,7 @@ def test_a_running_gateway_is_shown_with_its_servers(il: Interlock, beside: Besi
     assert done.lines[4] == "Waiting:  no call waits for approval"
     assert table[0] == ["SERVER", "HEALTH", "TOOLS", "PROBLEM"]
     assert table[1][:2] == ["up", "ready"]
-    assert table[2] == ["odd", "ready", "6"]
+    assert table[2] == ["odd", "ready", "6", "1 tool quarantined for signs of poison"]
     assert table[3][:3] == ["down", "down", "0"]
     assert table[3][3]
 

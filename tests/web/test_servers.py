@@ -24,6 +24,7 @@ UP: dict[str, Any] = {
     "says_name": "test-upstream",
     "says_version": "1.0.0",
     "left_out": [],
+    "poisoned": 0,
     "stray_lines": 0,
     "enabled": True,
     "added": False,

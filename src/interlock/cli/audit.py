@@ -147,7 +147,7 @@ def _export(values: Values) -> Exit:
     folder = folder_of(values)
     made_by = f"interlock {__version__}"
     try:
-        with open_log(folder.database) as log, output(values.output) as put:
+        with open_log(folder.database) as log, output(values.output, folder) as put:
             written = write_export(log, Span(values.first, values.last), put, made_by)
     except NothingThere:
         raise bad("there is no record in that stretch of the log", "Choose others with --from and --to.") from None

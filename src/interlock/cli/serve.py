@@ -100,7 +100,8 @@ def _greet(gateway: "Gateway", config: "Config", hold: Hold) -> None:
     if not config.settings.servers:
         note("No server is configured, so the bundled sample server is used. Add yours under `servers:`.")
     for each in gateway.fleet.states():
-        note(f"  {each.id}: {each.health.value}, {each.problem or counted(each.tools, 'tool')}")
+        quarantined = f", {each.poisoned} of them quarantined for signs of poison" if each.poisoned else ""
+        note(f"  {each.id}: {each.health.value}, {each.problem or counted(each.tools, 'tool')}{quarantined}")
     note(f"Posture {config.settings.posture.value}; activity is recorded in {hold.folder.path}.")
     host = f"[{listen.host}]" if ":" in listen.host else listen.host
     note(f"Agents connect to http://{host}:{listen.port}/mcp — Ctrl-C stops.")

@@ -158,10 +158,14 @@ async def _differing(api: Api, server: str | None) -> list[Mapping[str, Any]]:
 
 async def _difference(api: Api, server: str, tool: str) -> Mapping[str, Any]:
     try:
-        return await api.get("tools", server, tool, "diff")
+        found = await api.get("tools", server, tool, "diff")
+        # Beside what was reviewed the meanings of what changed tell it; without that, only the findings do.
+        if found["standing"] == _POISONED and found["reviewed_fingerprint"] is None:
+            return {**found, "findings": (await api.get("tools", server, tool))["findings"]}
     except InterlockError:
         await note_servers_down(api)
         raise
+    return found
 
 
 _STANDINGS = {
@@ -175,6 +179,7 @@ _STANDINGS = {
 
 def _difference_lines(tool: Mapping[str, Any]) -> Iterable[str]:
     yield f"{tool['name']} {_STANDINGS[tool['standing']]}"
+    yield from (f"  [{each['code']}] {each['text']}" for each in tool.get("findings", ()))
     yield from (f"  [{each['grade']}] {each['text']}" for each in tool["meanings"])
     for each in tool["changes"]:
         yield f"  {each['path']}"
@@ -189,6 +194,7 @@ def _difference_lines(tool: Mapping[str, Any]) -> Iterable[str]:
 def _trust_options(parser: Options) -> None:
     parser.add_argument("tool", metavar="SERVER[:TOOL]", help="one tool, or with --all everything that a server lists")
     parser.add_argument("--all", action="store_true", help="trust all tools of the server as they are listed now")
+    parser.add_argument("--poisoned", action="store_true", help="trust this one tool in spite of its signs of poison")
     add_json(parser)
 
 
@@ -198,6 +204,8 @@ def _trust(values: Values) -> Exit:
         raise bad(f"'{server}' names a whole server", f"Name one tool as {server}:TOOL, or add --all.")
     if tool is not None and values.all:
         raise bad("--all is for a whole server", f"Leave --all out, or say `{server} --all`.")
+    if tool is None and values.poisoned:
+        raise bad("--poisoned is for one tool", f"Name it as {server}:TOOL.")
 
     async def work(api: Api) -> Exit:
         passed_over = tool is None and await _pass_over(api, server)
@@ -222,9 +230,11 @@ def _trust(values: Values) -> Exit:
 async def _trust_one(api: Api, server: str, tool: str, values: Values) -> Any:
     # What is shown is what is trusted: if the server lists something else by then, nothing is.
     shown = await _difference(api, server, tool)
-    if not values.json and shown["standing"] != _KNOWN:
+    if shown["standing"] != _KNOWN and (not values.json or shown["standing"] == _POISONED):
         for line in _difference_lines(shown):
             note(line)
+    if shown["standing"] == _POISONED and not values.poisoned:
+        raise InterlockError(errors.NOT_TRUSTED_IN_PASSING(tool=shown["name"]))
     return await api.post("tools", server, tool, "trust", body={"fingerprint": shown["fingerprint"]})
 
 

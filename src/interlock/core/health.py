@@ -55,7 +55,8 @@ class UpstreamState:
 
     `problem` says why it is down and stays until it is ready again; then it is empty. `since` is when it came to be as
     it is, in microseconds since the epoch, and `restarts` how often it had to be started anew. `stray_lines` is how
-    many lines it wrote to its stdout that are no messages.
+    many lines it wrote to its stdout that are no messages, and `poisoned` how many of its tools are kept from everybody
+    because of what is in their definitions.
     """
 
     id: str
@@ -71,6 +72,7 @@ class UpstreamState:
     left_out: tuple[LeftOut, ...] = ()
     stray_lines: int = 0
     introduction: Introduction = Introduction()
+    poisoned: int = 0
 
 
 class Upstreams(Protocol):

@@ -101,7 +101,12 @@ LISTED_TWICE = Message(
 POISONED = Message(
     Code.QUARANTINED,
     "Tool '{tool}' is quarantined: {sign}.",
-    "An operator must look at `interlock tool show {tool}`; `interlock tool trust {tool}` accepts this definition.",
+    "An operator must look at `interlock tool show {tool}`, and can accept this definition as a person who read it.",
+)
+NOT_TRUSTED_IN_PASSING = Message(
+    Code.QUARANTINED,
+    "Tool '{tool}' has signs of poison, and is not trusted in passing.",
+    "Read what was found, above. If it is harmless, add --poisoned to trust exactly this definition all the same.",
 )
 WITHHELD = Message(
     Code.QUARANTINED,

@@ -13,6 +13,7 @@ from typing import TypeAlias
 
 from interlock.clock import Clock
 from interlock.core.health import Health, LeftOut, UpstreamState
+from interlock.core.model import Standing
 from interlock.core.offers import SUBSCRIBE, Offer
 from interlock.core.toolbook import ToolBook
 from interlock.forward.link import Answer, LinkDown, Listener, Stopped
@@ -68,6 +69,7 @@ class Instances:
             left_out=self.left_out,
             stray_lines=main.stray,
             introduction=main.introduction,
+            poisoned=sum(each.tool.standing is Standing.POISONED for each in self.listing or ()),
         )
 
     def __iter__(self) -> Iterator[Supervisor]:

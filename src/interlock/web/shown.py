@@ -22,7 +22,8 @@ class ShownState:
     """A server. `problem` says why it is down, else it is empty; `since` is when it came to be as it is.
 
     `says_name` and `says_version` are what it calls itself. `left_out` are tools that it lists and nobody can call,
-    `stray_lines` how many lines it wrote to its stdout that are no messages.
+    `stray_lines` how many lines it wrote to its stdout that are no messages, `poisoned` how many of its tools are
+    quarantined for what is in their definitions.
     """
 
     id: str
@@ -39,6 +40,7 @@ class ShownState:
     says_version: str
     left_out: list[ShownLeftOut]
     stray_lines: int
+    poisoned: int
 
 
 def shown_server(state: UpstreamState) -> ShownState:
@@ -58,6 +60,7 @@ def shown_server(state: UpstreamState) -> ShownState:
         says_version=redact_text(state.introduction.version),
         left_out=[_left_out(each) for each in state.left_out],
         stray_lines=state.stray_lines,
+        poisoned=state.poisoned,
     )
 
 

@@ -31,7 +31,7 @@ DAY = 86_400_000_000
 
 def server(**more: Any) -> dict[str, Any]:
     shown = {"id": "a", "enabled": True, "health": "ready", "problem": "", "tools": 3, "transport": "stdio"}
-    return {**shown, "left_out": [], **more}
+    return {**shown, "left_out": [], "poisoned": 0, **more}
 
 
 def token(**more: Any) -> dict[str, Any]:
@@ -99,6 +99,15 @@ def test_tools_that_nobody_has_reviewed_as_they_are_now_are_named(standing: str)
 
     assert (told.state, told.text) == (WARN, "1 tool not as reviewed would be held or blocked: a:c.")
     assert "`interlock tool diff a:c`" in told.fix
+
+
+def test_tools_with_signs_of_poison_are_told_as_such_and_nobody_is_advised_to_trust_them() -> None:
+    told = tools_check([tool("a:b", "read-only"), tool("a:c", "unknown", "poisoned")])
+
+    assert (told.state, told.text) == (WARN, "1 tool quarantined for signs of poison: a:c.")
+    assert "`interlock tool show a:c`" in told.fix
+    assert "trust" not in told.fix
+    assert problem_of(server(poisoned=2)) == "2 tools quarantined for signs of poison"
 
 
 def test_a_name_in_a_command_is_one_word_whatever_its_server_called_it() -> None:

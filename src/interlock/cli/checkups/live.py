@@ -80,8 +80,10 @@ def servers_check(servers: Sequence[Mapping[str, Any]]) -> Check:
 
 
 def problem_of(server: Mapping[str, Any]) -> str:
-    """What is wrong with a server: why it is down, and what of its list was left out."""
+    """What is wrong with a server: why it is down, what of its list was left out, and what is kept from everybody."""
     told = [server["problem"], *(each["text"] for each in server["left_out"])]
+    if server["poisoned"]:
+        told.append(f"{counted(server['poisoned'], 'tool')} quarantined for signs of poison")
     return "; ".join(each for each in told if each)
 
 
@@ -104,10 +106,14 @@ def fixes(failing: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def tools_check(tools: Sequence[Mapping[str, Any]]) -> Check:
-    unreviewed = [each["name"] for each in tools if each["standing"] != "known"]
-    unknown = [each["name"] for each in tools if each["safety_class"] == "unknown"]
+    poisoned = [each["name"] for each in tools if each["standing"] == "poisoned"]
+    unreviewed = [each["name"] for each in tools if each["standing"] not in ("known", "poisoned")]
+    unknown = [each["name"] for each in tools if each["safety_class"] == "unknown" and each["standing"] != "poisoned"]
     told: list[str] = []
     fix: list[str] = []
+    if poisoned:
+        told.append(f"{counted(len(poisoned), 'tool')} quarantined for signs of poison: {_some(poisoned)}")
+        fix.append(f"Read what was found: `interlock tool show {_word(poisoned[0])}`. Nobody sees or calls these.")
     if unreviewed:
         told.append(f"{counted(len(unreviewed), 'tool')} not as reviewed would be held or blocked: {_some(unreviewed)}")
         fix.append(f"Look at `interlock tool diff {_word(unreviewed[0])}`, then trust it: `interlock tool trust`.")

@@ -39,6 +39,7 @@ const About = ({ server }) => html`<${Card} title="How it is doing"><${Facts} ro
   ["Protocol", server.protocol_version ? html`<${Said} text=${server.protocol_version} most=${40} />, ${eraOf(server.protocol_version)}` : null],
   ["Restarts", String(server.restarts)],
   ["Calls itself", Boolean(server.says_name) && html`<${Said} text=${`${server.says_name} ${server.says_version}`} most=${120} />`],
+  ["Quarantined", server.poisoned > 0 && html`<a href=${"/tools?standing=poisoned&server=" + encodeURIComponent(server.id)}>${counted(server.poisoned, "tool")} with signs of poison</a>`],
   ["Left out", server.left_out.length > 0 && html`<${Said} text=${server.left_out.map((each) => each.text).join("; ")} most=${400} />`],
   ["Last problem", Boolean(server.problem) && server.health !== "down" && html`<${Said} text=${server.problem} most=${400} />`],
   ["Trust", TRUST_WORDS[server.trusted]],
