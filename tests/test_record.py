@@ -448,3 +448,19 @@ async def test_a_read_that_no_database_could_hold_takes_no_other_with_it(store: 
 
     assert {each.session_id for each in await on_record(store)} == {"a", "b"}
     assert problems == ["An activity could not be kept."]
+
+
+async def test_a_defect_of_ours_reaches_whoever_waits_for_the_record(
+    store: SqliteStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object) -> None:
+        raise ZeroDivisionError
+
+    told: list[dict[str, Any]] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: told.append(context))
+    monkeypatch.setattr("interlock.record.activities_of", broken)
+    async with asyncio.timeout(10):
+        with pytest.raises(ZeroDivisionError):
+            await Recorder(store, CLOCK).ahead(call("write_x"), tool("write_x"), allowed(), ORIGIN)
+
+    assert [type(each["exception"]) for each in told] == [ZeroDivisionError]

@@ -156,13 +156,14 @@ class Recorder:
         gathered, self._gathered, self._characters, self._hurries = self._gathered, [], 0, False
         if not gathered:
             return
-        activities = activities_of([each.chapter for each in gathered], self.known_secrets())
-        told = zip(activities, [each.waiter for each in gathered], strict=True)
-        for waited, stretch in groupby(told, key=_is_waited_for):
-            if waited:
-                self._write(list(stretch))
-            else:
-                self._queue([activity for activity, _ in stretch])
+        waiters = [each.waiter for each in gathered]
+        with _never_silent(waiters):
+            activities = activities_of([each.chapter for each in gathered], self.known_secrets())
+            for waited, stretch in groupby(zip(activities, waiters, strict=True), key=_is_waited_for):
+                if waited:
+                    self._write(list(stretch))
+                else:
+                    self._queue([activity for activity, _ in stretch])
 
     def _queue(self, ended: Sequence[Activity]) -> None:
         """Write what nobody waits for."""
@@ -189,7 +190,7 @@ class Recorder:
                 for each in told:
                     self._write([each])
             else:
-                _fail(told, problem)
+                _fail([waiter for _, waiter in told], problem)
         else:
             written.add_done_callback(partial(_tell, told))
 
@@ -262,17 +263,27 @@ def _is_waited_for(told: _Written) -> bool:
 def _tell(told: Sequence[_Written], written: asyncio.Future[bool]) -> None:
     problem = written.exception()
     if problem is not None:
-        _fail(told, problem)
+        _fail([waiter for _, waiter in told], problem)
         return
     for activity, waiter in told:
         if waiter is not None and not waiter.done():  # else it was cancelled: the record stands all the same
             waiter.set_result(activity)
 
 
-def _fail(told: Sequence[_Written], problem: BaseException) -> None:
-    for _, waiter in told:
+def _fail(waiters: Sequence[asyncio.Future[Activity] | None], problem: BaseException) -> None:
+    for waiter in waiters:
         if waiter is not None and not waiter.done():
             waiter.set_exception(problem)
+
+
+@contextlib.contextmanager
+def _never_silent(waiters: Sequence[asyncio.Future[Activity] | None]) -> Generator[None]:
+    """Whoever waits hears of a defect of ours as well, and does not wait for ever."""
+    try:
+        yield
+    except Exception as defect:  # raised again: what it is, the loop tells whoever watches the process
+        _fail(waiters, defect)
+        raise
 
 
 def config_change(problems: Sequence[str], now: Micros) -> Activity:

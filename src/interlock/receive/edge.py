@@ -64,8 +64,8 @@ class Edge:
         headers = headers_of(scope)
         if len(headers) < len(scope["headers"]):  # else no name stands twice
             only_once(scope, ("host", "origin", "authorization", "content-length", "mcp-session-id"))
-        host = headers.get("host")
-        if host is None or (self._hosts is not None and host not in self._hosts):
+        host = headers.get("host", "").lower()  # names of hosts are the same in any case
+        if not host or (self._hosts is not None and host not in self._hosts):
             raise Refused(421, "This host name is not served here.")
         origin = headers.get("origin")
         if origin is not None and origin not in self._origins and not self._is_own(origin, host):

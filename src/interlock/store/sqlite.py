@@ -372,14 +372,14 @@ class Handle:
         file = _identity(self._path)
         self._file = self._file or file
         if file is None or file != self._file:
-            raise StoreUnavailable(f"{self._path} was removed or replaced while in use: put it back, or restart.")
+            raise StoreUnavailable(f"{self._path} was removed or replaced while in use: put it back, or restart")
         if self._connection is None:
             self._write_ahead = None
             return
         ahead = _identity(self._path.with_name(f"{self._path.name}-wal"))
         self._write_ahead = self._write_ahead or ahead
         if ahead != self._write_ahead:
-            raise StoreUnavailable(f"{self._path}-wal was removed while in use: restart, which keeps what it held.")
+            raise StoreUnavailable(f"{self._path}-wal was removed while in use: restart, which keeps what it held")
 
     def close(self) -> None:
         connection, self._connection = self._connection, None

@@ -14,7 +14,7 @@ from tests.upstream.running import stdio_argv
 
 NAMES = (
     "config folder lock database schema gateway dashboard commands servers tools tokens issuer notices approvals "
-    "freezes seals rules machine clients"
+    "freezes seals store rules machine clients"
 ).split()
 
 

@@ -17,6 +17,7 @@ from interlock.cli.checkups.live import (
     problem_of,
     seals_check,
     servers_check,
+    store_check,
     tokens_check,
     tools_check,
     unchecked,
@@ -289,3 +290,14 @@ def test_a_log_that_its_anchor_contradicts_is_a_finding() -> None:
 
     assert (told.state, told.text) == (FAIL, "The log ends before entry 40: it was cut off.")
     assert "audit verify" in told.fix
+
+
+@pytest.mark.parametrize(("ok", "state"), [(True, OK), (False, FAIL)])
+def test_a_gateway_that_cannot_write_its_record_is_a_finding(ok: bool, state: str) -> None:
+    told = store_check(
+        [{"name": "servers", "ok": False, "text": "x"}, {"name": "store", "ok": ok, "text": "As it is."}]
+    )
+
+    assert told.state == state
+    assert told.text.startswith("As it is.")
+    assert ("are refused" in told.text) is not ok

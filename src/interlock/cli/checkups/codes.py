@@ -46,6 +46,7 @@ CODES: dict[str, Coded] = {
         Coded("IL-APPROVAL-02", "approvals", "somebody would notice a held call"),
         Coded("IL-APPROVAL-03", "freezes", "nothing is frozen"),
         Coded("IL-DATA-05", "seals", "the log is sealed as it grows"),
+        Coded("IL-DATA-06", "store", "the gateway can write its record"),
         Coded("IL-CONFIG-03", "rules", "every rule can decide something"),
         Coded("IL-MACHINE-01", "machine", "there is room on the disk, and the clock is right"),
         Coded("IL-CLIENT-01", "clients", "what MCP clients start to reach Interlock is there"),

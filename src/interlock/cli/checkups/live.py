@@ -19,7 +19,7 @@ SOON = 7 * 86_400_000_000
 _SHOWN = 5
 _OPERATOR = "operator"
 _AGAIN = "It is tried again by itself."
-_LIVE = ("servers", "tools", "tokens", "issuer", "notices", "approvals", "freezes", "seals")
+_LIVE = ("servers", "tools", "tokens", "issuer", "notices", "approvals", "freezes", "seals", "store")
 
 
 async def live_checks(api: Api, now: int, *, holds: bool) -> list[Check]:
@@ -28,16 +28,17 @@ async def live_checks(api: Api, now: int, *, holds: bool) -> list[Check]:
     tools = (await api.get("tools"))["items"]
     tokens = (await api.get("tokens"))["items"]
     notices = await api.get("notices")
-    issuer = (await api.get("settings"))["identity"]
+    settings = await api.get("settings")
     return [
         servers_check(servers),
         tools_check(tools),
         tokens_check(tokens, now),
-        issuer_check(issuer),
+        issuer_check(settings["identity"]),
         notices_check(notices),
         approvals_check(await api.get("approvals", "metrics", since="1h"), holds=holds),
         freezes_check((await api.get("freezes"))["items"]),
         seals_check(await api.get("audit", "checkpoints")),
+        store_check(settings["readiness"]["checks"]),
     ]
 
 
@@ -204,6 +205,15 @@ def _frozen(freeze: Mapping[str, Any]) -> str:
 def _thaw(freeze: Mapping[str, Any]) -> str:
     kind: str = freeze["kind"]
     return "interlock thaw" if kind == "all" else f"interlock thaw --{kind} {_word(freeze[kind])}"
+
+
+def store_check(checks: Sequence[Mapping[str, Any]]) -> Check:
+    """Whether the gateway can write down what happens: without that, calls are refused."""
+    found = next(each for each in checks if each["name"] == "store")
+    if found["ok"]:
+        return Check("store", OK, found["text"])
+    told = f"{found['text']} Calls that need a record are refused."
+    return Check("store", FAIL, told, f"See that there is room, and that the database can be written to. {_AGAIN}")
 
 
 def seals_check(listed: Mapping[str, Any]) -> Check:

@@ -63,7 +63,7 @@ def same(arguments: object) -> str:
 
 
 async def test_an_approval_that_fits_any_arguments_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("interlock.receive.catalog.argument_digest", same)
+    monkeypatch.setattr("interlock.receive.catalog.content_hash", same)
     result = await tried_on(tmp_path, "other-arguments")
 
     assert (result.state, "other arguments" in result.text) == ("BROKEN", True)

@@ -1,5 +1,6 @@
 """The proofs about the path hold on a sound gateway, and see each hole that is made into it."""
 
+import asyncio
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -48,8 +49,10 @@ async def test_a_stop_that_nobody_heeds_is_found(tmp_path: Path, monkeypatch: py
 
 
 async def test_a_record_that_comes_after_the_call_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    async def late(self: SqliteStore, activities: Sequence[Activity]) -> None:
-        pass
+    def late(self: SqliteStore, activities: Sequence[Activity]) -> asyncio.Future[bool]:
+        written = asyncio.get_running_loop().create_future()
+        written.set_result(True)
+        return written
 
     monkeypatch.setattr(SqliteStore, "write", late)
     result = await tried_on(tmp_path, "recorded-ahead")
