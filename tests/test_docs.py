@@ -318,13 +318,14 @@ def test_a_seal_is_checked_with_openssl_as_the_page_says(sealed: Path) -> None:
 
 
 def test_an_export_leads_to_the_hash_of_its_seal_by_the_program_of_the_page(
-    sealed: Path, capsys: pytest.CaptureFixture[str]
+    sealed: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    run_here(capsys, ("audit", "export", "--data-dir", str(sealed), "-o", str(sealed / "log.jsonl")))
-    program = [sys.executable, "-c", block_of(DOCS / "audit.md", "python"), str(sealed / "log.jsonl")]
+    export = tmp_path / "log.jsonl"
+    run_here(capsys, ("audit", "export", "--data-dir", str(sealed), "-o", str(export)))
+    program = [sys.executable, "-c", block_of(DOCS / "audit.md", "python"), str(export)]
     whole = subprocess.run(program, capture_output=True, text=True, check=False, timeout=60)
-    text = (sealed / "log.jsonl").read_text(encoding="utf-8")
-    (sealed / "log.jsonl").write_text(text.replace("note 8", "note 9"), encoding="utf-8")
+    text = export.read_text(encoding="utf-8")
+    export.write_text(text.replace("note 8", "note 9"), encoding="utf-8")
     changed = subprocess.run(program, capture_output=True, text=True, check=False, timeout=60)
     last = json.loads(json.loads((sealed / "anchor.jsonl").read_text().splitlines()[-1])["seal"])
 

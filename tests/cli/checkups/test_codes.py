@@ -9,7 +9,7 @@ def test_every_code_is_of_one_form_and_belongs_to_one_check() -> None:
     codes = [each.code for each in CODES.values()]
 
     assert all(re.fullmatch(r"IL-[A-Z]+-\d\d", each) for each in codes)
-    assert len(set(codes)) == len(codes) == 19
+    assert len(set(codes)) == len(codes) == 20
 
 
 def test_the_codes_that_notes_and_scripts_name_stay() -> None:

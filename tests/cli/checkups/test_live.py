@@ -139,7 +139,7 @@ def test_a_token_that_is_fine_is_no_finding(given: dict[str, Any]) -> None:
 
 
 def test_what_could_not_be_asked_is_a_finding_each() -> None:
-    assert [each.state for each in unchecked("nobody answers")] == [WARN] * 8
+    assert [each.state for each in unchecked("nobody answers")] == [WARN] * 9
 
 
 def notices(*problems: tuple[str, str], configured: bool = True) -> dict[str, Any]:
