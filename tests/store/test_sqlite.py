@@ -445,7 +445,7 @@ async def test_no_more_is_counted_than_anybody_should_wait_for(
     store: SqliteStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await store.write([activity(number) for number in range(5)])
-    monkeypatch.setattr("interlock.store.sqlite.MAX_COUNTED", 3)
+    monkeypatch.setattr("interlock.store.sql.MAX_COUNTED", 3)
     counted = await store.activity_stats(ActivityFilter(), 1)
 
     assert not counted.complete

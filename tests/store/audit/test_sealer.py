@@ -114,7 +114,7 @@ async def test_a_process_killed_at_any_step_of_the_first_seal_leaves_a_log_that_
         async with Office(folder) as office:
             await office.fill(1, 1)
             with monkeypatch.context() as patch:
-                target = f"interlock.store.audit.{step}" if step in steps else "interlock.store.sqlite_seals.Guard"
+                target = f"interlock.store.audit.{step}" if step in steps else "interlock.store.sql_seals.Guard"
                 patch.setattr(target, die)
                 with pytest.raises(Killed):
                     await office.sealer.checkpoint()
