@@ -118,7 +118,7 @@ class PostgresServer:
 def running_server() -> Generator[PostgresServer]:
     """A server, while the block runs."""
     # Not where other files of the tests lie: the name of a socket must be short, and nobody may look into that folder.
-    folder = Path(tempfile.mkdtemp(prefix="pg-"))
+    folder = Path(tempfile.mkdtemp(prefix="pg-", dir=os.environ.get("PYTEST_DEBUG_TEMPROOT")))
     try:
         packages, user = _packages(), None
         if os.geteuid() == 0:
