@@ -225,6 +225,8 @@ class Sealer:
             found = await asyncio.to_thread(check_folder, self.folder, anchor, Span(last=upto), own=True)
         except ValueError as unusable:
             raise NotIntact(str(unusable)) from None
+        if found.chain != self._store.seals.chain:
+            raise NotIntact("what is in the folder is another log")
         if found.broken is not None:
             raise NotIntact(f"record {found.broken.seq}: {found.broken.problem}")
         if disagreeing := await asyncio.to_thread(first_disagreement, self.folder, found.pruned):
