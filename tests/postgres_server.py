@@ -60,8 +60,15 @@ class PostgresServer:
         )
         asyncio.run(self._answers())
 
-    def stop(self, how: signal.Signals = signal.SIGINT) -> None:
-        """End it, in order or, with SIGQUIT, as by a crash."""
+    def stop(self) -> None:
+        """End it in order."""
+        self._end(signal.SIGINT)
+
+    def crash(self) -> None:
+        """End it without any order: the next start has to repair."""
+        self._end(signal.SIGQUIT)
+
+    def _end(self, how: signal.Signals) -> None:
         process, self._process = self._process, None
         if process is not None:
             process.send_signal(how)

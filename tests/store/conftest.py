@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from interlock.store.protocol import Store
+from tests.postgres_server import PostgresServer
 from tests.store.examples import OpenStore, TickingClock
 from tests.store.places import InDatabase, InFile, NewPlace, Place
 
@@ -28,6 +29,13 @@ def new_place(request: pytest.FixtureRequest, path: Path) -> NewPlace:
         return partial(InDatabase, request.getfixturevalue("postgres"))
     numbers = itertools.count()
     return lambda: InFile(path.with_name(f"{next(numbers)}.db"))
+
+
+@pytest.fixture
+async def database(postgres: PostgresServer) -> AsyncIterator[InDatabase]:
+    """A new database that is migrated."""
+    async with InDatabase(postgres) as made:
+        yield made
 
 
 @pytest.fixture

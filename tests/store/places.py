@@ -1,6 +1,8 @@
 """Where the stores under test keep what they are given: a file, or a database of the one server of the tests."""
 
-from collections.abc import Callable
+import asyncio
+import contextlib
+from collections.abc import AsyncGenerator, Callable
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Protocol
@@ -12,7 +14,7 @@ from interlock.store.postgres import PostgresStore
 from interlock.store.sql import SqlStore
 from interlock.store.sqlite import SqliteStore
 from tests.postgres_server import PostgresServer
-from tests.store.examples import NOW
+from tests.store.examples import NOW, TickingClock
 
 CHAIN = "chain-1"
 TURN = """
@@ -54,24 +56,26 @@ class InFile(Place):
 class InDatabase(Place):
     """A database of PostgreSQL, new for each test. Its time stands still until it is turned."""
 
-    def __init__(self, server: PostgresServer) -> None:
+    def __init__(self, server: PostgresServer, *, turned: bool = True) -> None:
         self._server = server
-        self._name = ""
+        self._turned = turned
+        self.name = ""
 
     async def __aenter__(self) -> "InDatabase":
-        self._name = await self._server.new_database()
-        await self.turn_clock(NOW)
+        self.name = await self._server.new_database()
+        if self._turned:
+            await self.turn_clock(NOW)
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        await self._server.drop(self._name)
+        await self._server.drop(self.name)
 
     @property
     def address(self) -> str:
-        return self._server.address(self._name)
+        return self._server.address(self.name)
 
     def address_of(self, user: str) -> str:
-        return self._server.address(self._name, user)
+        return self._server.address(self.name, user)
 
     def store(self, clock: Clock, chain: str = CHAIN) -> PostgresStore:
         return PostgresStore(self.address, chain, clock)
@@ -90,3 +94,23 @@ class InDatabase(Place):
         connection = await asyncpg.connect(self.address)
         await connection.execute("SET search_path = interlock")
         return connection
+
+    async def listened_to(self) -> None:
+        """Wait until somebody listens for what gateways tell each other."""
+        listening = "SELECT EXISTS (SELECT 1 FROM pg_stat_activity WHERE datname = $1 AND query ILIKE 'LISTEN %')"
+        connection = await self.connect()
+        async with asyncio.timeout(20):
+            while not await connection.fetchval(listening, self.name):  # noqa: ASYNC110 - the server tells nobody
+                await asyncio.sleep(0.01)
+        await connection.close()
+
+
+@contextlib.asynccontextmanager
+async def opened(database: InDatabase, chain: str = CHAIN) -> AsyncGenerator[PostgresStore]:
+    """The store of one of the gateways of a database, while the block runs."""
+    store = database.store(TickingClock(), chain)
+    await store.start()
+    try:
+        yield store
+    finally:
+        await store.close()

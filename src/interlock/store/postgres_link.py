@@ -25,6 +25,10 @@ FAILURES = (asyncpg.PostgresError, asyncpg.InterfaceError, OSError)
 CHANNEL = "interlock"
 """Where gateways tell each other that there is something new."""
 
+_NO_ADDRESS = (
+    "The address cannot be read: write postgresql://USER:PASSWORD@HOST:PORT/DATABASE, with %XX for characters of a"
+    " password that are no letters or digits."
+)
 _SETTINGS = """
 SET search_path = interlock, pg_temp;
 SET default_transaction_isolation = 'read committed';
@@ -54,9 +58,13 @@ class Address:
     patience: Patience
 
     async def connect(self) -> Connection:
-        """A new connection; raises one of FAILURES."""
+        """A new connection; raises one of FAILURES, and StoreUnavailable for what is no address."""
         patience = self.patience
-        connection = await asyncpg.connect(self.text, timeout=patience.connect, command_timeout=patience.read)
+        try:
+            connection = await asyncpg.connect(self.text, timeout=patience.connect, command_timeout=patience.read)
+        except ValueError:
+            # What it says may be a part of the password, where that has characters in it that mean something else.
+            raise StoreUnavailable(_NO_ADDRESS) from None
         with contextlib.ExitStack() as unless_set_up:
             unless_set_up.callback(connection.terminate)
             await connection.execute(_SETTINGS)
@@ -71,22 +79,23 @@ class Lines:
         self._address = address
         self._turns = asyncio.Semaphore(most)
         self._idle: list[Connection] = []
+        self._closed = False
 
     @contextlib.asynccontextmanager
     async def use(self) -> AsyncGenerator[Connection]:
         """A connection; what the database says when it fails is raised as StoreUnavailable."""
         async with self._turns:
             with contextlib.ExitStack() as unless_well:
-                # If one has failed, the others that were idle are no better.
-                unless_well.callback(self.hang_up)
                 try:
                     connection = self._open() or await self._address.connect()
                     unless_well.callback(connection.terminate)
                     yield connection
                 except FAILURES as problem:
+                    self._hang_up()  # if one has failed, the others that were idle are no better
                     raise StoreUnavailable(words(problem)) from problem
-                unless_well.pop_all()
-            self._idle.append(connection)
+                if not self._closed:
+                    unless_well.pop_all()
+                    self._idle.append(connection)
 
     def _open(self) -> Connection | None:
         while self._idle:
@@ -95,13 +104,13 @@ class Lines:
                 return connection
         return None
 
-    def hang_up(self) -> None:
-        """Let go of all that are idle, without a word."""
+    def _hang_up(self) -> None:
         while self._idle:
             self._idle.pop().terminate()
 
     async def close(self) -> None:
-        """Let go of all that are idle, in order."""
+        """Let go of all that are idle, in order, and of those in use as soon as they are not."""
+        self._closed = True
         while (connection := self._open()) is not None:
             await say_goodbye(connection, self._address.patience.connect)
 
@@ -115,21 +124,26 @@ class Ear:
         self._on_news = on_news
         self._connection: Connection | None = None
         self._turn = asyncio.Lock()
+        self._closed = False
 
     async def listen(self) -> None:
         """Listen, if nobody does yet. That it does not work is no harm."""
         async with self._turn:
-            if self._connection is not None and not self._connection.is_closed():
+            if self._closed or (self._connection is not None and not self._connection.is_closed()):
                 return
-            with contextlib.suppress(*FAILURES):
-                self._connection = connection = await self._address.connect()
+            with contextlib.suppress(*FAILURES), contextlib.ExitStack() as unless_heard:
+                connection = await self._address.connect()
+                unless_heard.callback(connection.terminate)
                 await connection.add_listener(CHANNEL, self._heard)
+                unless_heard.pop_all()
+                self._connection = connection
 
     def _heard(self, *_: object) -> None:
         self._on_news()
 
     async def close(self) -> None:
         async with self._turn:
+            self._closed = True
             connection, self._connection = self._connection, None
             if connection is not None:
                 await say_goodbye(connection, self._address.patience.connect)
