@@ -190,7 +190,14 @@ async def _sealing(
     """What seals the record, until the stack ends. That of a run of the lab is not sealed: the anchor of the user tells
     of another log."""
     anchor = Anchor(anchor_of(roster.config, folder.path))
-    sealer = Sealer(store, folder.path, anchor, clock, lambda: roster.config.settings.record.keep_days)
+    sealer = Sealer(
+        store,
+        folder.path,
+        anchor,
+        clock,
+        lambda: roster.config.settings.record.keep_days,
+        in_folder=isinstance(store, SqliteStore),
+    )
     if not folder.is_of_a_run:
         await stack.enter_async_context(sealer.running())
     return sealer
