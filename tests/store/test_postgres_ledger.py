@@ -1,6 +1,8 @@
 """The writing end in PostgreSQL when the connection is lost at the worst moment, and when several gateways write."""
 
 import asyncio
+import os
+import random
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -12,10 +14,21 @@ from interlock.store.postgres_link import Address, Patience
 from interlock.store.protocol import ActivityFilter, ActivityType, Store, StoreUnavailable
 from tests.postgres_server import PostgresServer
 from tests.store.approval_examples import CAROL, approval, cancelled, frozen, no, why, yes
-from tests.store.examples import TickingClock, activity, assert_sound, ids_of, insist, log_of, token, told
+from tests.store.examples import (
+    TickingClock,
+    activity,
+    assert_sound,
+    ids_of,
+    insist,
+    log_of,
+    token,
+    told,
+    write_and_be_killed,
+)
 from tests.store.places import CHAIN, InDatabase, opened
 from tests.store.wire import At, Wire
 
+KILLS = 40 if os.environ.get("HYPOTHESIS_PROFILE") == "torture" else 3
 SHORT = Patience(connect=0.3, write=0.5, find_out=0.5, read=0.5)
 
 
@@ -180,6 +193,21 @@ async def test_a_server_that_crashes_and_comes_back_has_everything_that_was_answ
 
         assert await subjects(store) == ["act-000001", "act-000001"]
         await assert_sound(store)
+
+
+async def test_whatever_was_acknowledged_survives_a_kill_of_the_gateway_at_any_moment(database: InDatabase) -> None:
+    chosen = random.Random(11)
+    acknowledged: set[str] = set()
+    for life in range(KILLS):
+        after = chosen.randrange(1, 60)
+        acknowledged |= await asyncio.to_thread(write_and_be_killed, database.address, f"life-{life}", after)
+        async with opened(database) as store:
+            found = set(await ids_of(store))
+            unfinished = {each.id for each in await store.open_activities()}
+            await assert_sound(store)
+
+        assert acknowledged <= found
+        assert not acknowledged & unfinished
 
 
 # Several gateways -----------------------------------------------------------------------------------------------
