@@ -3,6 +3,7 @@
 import asyncio
 import os
 import random
+from collections import Counter
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -208,6 +209,21 @@ async def test_whatever_was_acknowledged_survives_a_kill_of_the_gateway_at_any_m
 
         assert acknowledged <= found
         assert not acknowledged & unfinished
+
+
+async def test_what_gathered_while_the_database_was_slow_is_written_in_transactions_of_bounded_size(
+    database: InDatabase,
+) -> None:
+    async with opened(database) as store:
+        for number in range(0, 9_000, 3):
+            store.write_soon([activity(number), activity(number + 1), activity(number + 2)])
+        await store.write([])
+        log = await log_of(store)
+
+    # The clock is read once in a transaction.
+    sizes = Counter(entry.at for entry in log)
+    assert len(log) == 9_000
+    assert max(sizes.values()) <= 2_000
 
 
 # Several gateways -----------------------------------------------------------------------------------------------

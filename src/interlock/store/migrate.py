@@ -23,7 +23,6 @@ APPLICATION_ID = int.from_bytes(b"Intl")
 _APPLICATION = "PRAGMA application_id"
 _VERSION = "PRAGMA user_version"
 _PARTS = "SELECT count(*) FROM sqlite_master"
-_A = {"path": "a path", "address": "an address"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +85,7 @@ def _statements(sql: str) -> Iterator[str]:
 def _refuse_others(connection: sqlite3.Connection, known: int) -> None:
     application, version, tables = _origin(connection)
     if application != APPLICATION_ID and (version or tables):
-        raise not_ours("path")
+        raise not_ours("a path")
     if version > known:
         raise newer(version, known, "path")
 
@@ -94,7 +93,7 @@ def _refuse_others(connection: sqlite3.Connection, known: int) -> None:
 def not_ours(place: str) -> StoreUnavailable:
     """What is said of a database that another program has made."""
     return StoreUnavailable(
-        f"The database belongs to another program: give the store {_A[place]} of its own. Nothing was changed."
+        f"The database belongs to another program: give the store {place} of its own. Nothing was changed."
     )
 
 

@@ -32,6 +32,9 @@ READERS = 4
 """How many statements are read at once; to count everything takes long, and a call must not wait for that."""
 LOOK_SECONDS = 1.0
 """How often whoever waits for news looks for it, told or not."""
+LIMITS = Limits(batch_records=2_000, batch_characters=16 * 1024 * 1024)
+"""A transaction has to end within seconds, for those who wait for it and for the other gateways, however much has
+gathered while the database was slow."""
 _PATIENT = Patience()
 
 
@@ -47,7 +50,7 @@ class PostgresStore(SqlStore):
         limits: Limits | None = None,
         patience: Patience = _PATIENT,
     ) -> None:
-        super().__init__(clock, limits)
+        super().__init__(clock, limits or LIMITS)
         self._own = chain
         self._address = Address(address, patience)
         self._lines = Lines(self._address, READERS)

@@ -15,7 +15,6 @@ from interlock.store.postgres_link import turn_of
 from interlock.store.postgres_words import TAKE_TURN
 
 _TURN = turn_of("migrations")
-_PLACE = "address"
 
 # Whether anything is in our schema, and whether that is ours.
 _ORIGIN = """
@@ -57,9 +56,9 @@ async def _version(connection: Connection, known: int) -> int:
     taken, ours = await connection.fetchrow(_ORIGIN) or (False, False)
     if not ours:
         if taken:
-            raise not_ours(_PLACE)
+            raise not_ours("an address")
         return 0
     version: int = await connection.fetchval(_VERSION)
     if version > known:
-        raise newer(version, known, _PLACE)
+        raise newer(version, known, "address")
     return version
