@@ -12,8 +12,12 @@ import os
 import signal
 from collections.abc import Generator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
+
+if TYPE_CHECKING:
+    from tests.postgres_server import PostgresServer
 
 _IN_MEMORY = Path("/dev/shm")  # noqa: S108 - pytest makes a folder there that is nobody else's
 _ROOM = 2 * 1024**3
@@ -54,3 +58,12 @@ def interrupts_reach_children() -> Generator[None]:
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
+
+
+@pytest.fixture(scope="session")
+def postgres() -> "Generator[PostgresServer]":
+    """The one server of all tests that need one."""
+    from tests.postgres_server import running_server
+
+    with running_server() as server:
+        yield server

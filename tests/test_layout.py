@@ -30,10 +30,12 @@ TESTED_ELSEWHERE = {
     "lab/report/style.py": "tests/lab/report/test_html.py",
     "receive/turns.py": "tests/behaviours/test_questions.py",
     "sent.py": "tests/test_pipeline.py",
-    "store/audit/seals.py": "tests/store/test_sqlite_seals.py",
+    "store/audit/seals.py": "tests/store/test_sql_seals.py",
     "store/approval_queries.py": "tests/store/test_approvals.py",
     "store/protocol.py": "tests/store/test_contract.py",
-    "store/seal_queries.py": "tests/store/test_sqlite_seals.py",
+    "store/sql.py": "tests/store/test_contract.py",
+    "store/sql_approvals.py": "tests/store/test_approvals.py",
+    "store/seal_queries.py": "tests/store/test_sql_seals.py",
     "web/feed.py": "tests/web/test_events.py",
 }
 """Modules that only hold types or texts; the tests of what fills or reads them are theirs too."""

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from interlock.app.compiled import anchor_of, overrides_of, policy_of, secrets_of, upstreams_of
+from interlock.app.compiled import anchor_of, overrides_of, policy_of, secrets_of, store_address, upstreams_of
 from interlock.core.intent import IntentMode
 from interlock.core.safety import Posture, SafetyClass
 from interlock.forward.upstream import Scope, UpstreamSpec
@@ -102,6 +102,18 @@ def test_what_is_given_under_a_name_of_a_secret_is_one_although_it_stands_in_the
     text = "servers: {a: {command: x, env: {API_KEY: suite-secret-123, MODE: not-so-secret}}}"
 
     assert secrets_of(config_of(tmp_path, text), {}) == {"suite-secret-123"}
+
+
+@pytest.mark.parametrize("password", ["suite-secret-123", "${env:DB}"])
+def test_the_password_of_the_database_is_a_secret(tmp_path: Path, password: str) -> None:
+    config, variables = config_of(tmp_path, f"store: 'postgresql://u:{password}@db/x'"), {"DB": "suite-secret-123"}
+
+    assert secrets_of(config, variables) == {"suite-secret-123"}
+    assert store_address(config, variables) == "postgresql://u:suite-secret-123@db/x"
+
+
+def test_an_address_that_is_none_has_no_password(tmp_path: Path) -> None:
+    assert secrets_of(config_of(tmp_path, "store: 'postgresql://u:p@[db/x'"), {}) == set()
 
 
 @pytest.mark.parametrize(

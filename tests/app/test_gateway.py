@@ -2,26 +2,29 @@
 
 import asyncio
 import json
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 from mcp.client import Client
 from msgspec.structs import replace
 
-from interlock import errors
-from interlock.app.gateway import settle_what_a_crash_left
+from interlock.app.gateway import settle_what_a_crash_left, store_in
 from interlock.approve.notices import Notice
 from interlock.core.approvals import Approver, ApproverType
 from interlock.core.health import Health
 from interlock.core.lifecycle import CallState
-from interlock.errors import InterlockError
+from interlock.receive.identify import OPERATOR
 from interlock.record import config_change
 from interlock.store.audit.anchor import seals_in
-from interlock.store.protocol import Activity, ActivityFilter, ActivityType, Store
+from interlock.store.audit.seal import SealKind
+from interlock.store.folder import DataFolder
+from interlock.store.protocol import Activity, ActivityFilter, ActivityType, Store, StoreUnavailable
 from interlock.store.sqlite import SqliteStore
 from tests.approve.receiving import OK, receiver, shown, url_of
 from tests.approving import DELETE, counter, said, wanted
 from tests.fakes import FakeClock
+from tests.postgres_server import PostgresServer
 from tests.running import server_yaml, serving, started
 from tests.store.audit.logs import check, sealed_folder
 from tests.upstream.running import stdio_argv
@@ -58,13 +61,52 @@ async def test_a_gateway_with_no_configuration_has_the_tools_of_the_sample(tmp_p
     assert gateway.fleet.upstreams["sample"].health is Health.STOPPED
 
 
-async def test_a_store_that_is_not_built_is_refused_instead_of_keeping_the_record_elsewhere(tmp_path: Path) -> None:
-    with pytest.raises(InterlockError) as refused:
-        async with started(tmp_path, "store: postgresql://db/interlock"):
+async def test_a_database_that_cannot_be_reached_is_told_and_the_record_is_not_kept_elsewhere(tmp_path: Path) -> None:
+    with pytest.raises(StoreUnavailable, match="PostgreSQL: "):
+        async with started(tmp_path, f"store: postgresql://u:hunter2@/db?host={tmp_path}"):
             pass
 
-    assert refused.value.reason == errors.STORE_NOT_BUILT()
     assert not (tmp_path / "data" / "interlock.db").exists()
+
+
+@pytest.fixture
+async def address(postgres: PostgresServer) -> AsyncIterator[str]:
+    """Where a database is that nobody has used yet."""
+    name = await postgres.new_database("template1")
+    yield postgres.address(name)
+    await postgres.drop(name)
+
+
+async def test_the_address_of_a_database_is_all_that_a_user_changes(tmp_path: Path, address: str) -> None:
+    async with started(tmp_path, f"store: {address}") as gateway:
+        chain, operator = gateway.store.seals.chain, [each.principal for each in await gateway.store.list_tokens()]
+    async with started(tmp_path, f"store: {address}") as gateway:
+        again, sealed = gateway.store.seals.chain, await gateway.store.seals.last(SealKind.CHECKPOINT)
+
+    assert operator == [OPERATOR]
+    assert again == chain == (tmp_path / "data" / "chain.id").read_text().strip()
+    assert sealed is not None
+    assert not (tmp_path / "data" / "interlock.db").exists()
+
+
+async def test_two_gateways_on_one_database_have_a_log_each_and_leave_the_calls_of_the_other_alone(
+    tmp_path: Path, address: str
+) -> None:
+    under_way = Activity("a1", 1, ActivityType.TOOL_CALL, CallState.SENT, {"k": 1}, "s", "t")
+    async with started(tmp_path / "one", f"store: {address}") as one:
+        await one.store.write([under_way])
+        async with started(tmp_path / "two", f"store: {address}") as two:
+            chains = {each.store.seals.chain for each in (one, two)}
+            seen = await two.store.get_activity("a1")
+
+    assert len(chains) == 2
+    assert seen == under_way
+
+
+async def test_the_record_of_a_run_of_the_lab_stays_with_the_run(tmp_path: Path) -> None:
+    run = DataFolder(tmp_path / "lab" / ("0" * 30))
+
+    assert isinstance(store_in(run, "postgresql://db/interlock", FakeClock()), SqliteStore)
 
 
 async def test_what_a_crash_left_open_is_indeterminate_afterwards(tmp_path: Path) -> None:

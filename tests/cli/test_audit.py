@@ -199,6 +199,18 @@ def test_a_folder_without_a_log_cannot_be_checked_and_stays_without_one(
     assert list(tmp_path.glob("out*")) == []
 
 
+@pytest.mark.parametrize("verb", [("verify",), ("export",)])
+def test_an_old_log_in_the_folder_is_not_taken_for_the_one_in_the_database(
+    il: Interlock, folder: Path, monkeypatch: pytest.MonkeyPatch, verb: tuple[str, ...]
+) -> None:
+    monkeypatch.setenv("INTERLOCK_STORE", "postgresql://db/interlock")
+    done = il("audit", *verb)
+
+    assert (folder / DATABASE).exists()
+    assert (done.exit, done.out) == (4, "")
+    assert "The log of this gateway is in PostgreSQL" in done.err
+
+
 @pytest.mark.parametrize(
     ("option", "content"),
     [

@@ -154,7 +154,7 @@ def test_a_database_that_is_none_is_told(il: Interlock, folder: DataFolder) -> N
     done = il("activity", "list", "--data-dir", str(folder.path))
 
     assert (done.exit, done.out) == (4, "")
-    assert done.err.startswith(f"The database in {folder.path} cannot be used: ")
+    assert done.err.startswith(f"The database of {folder.path} cannot be used: ")
 
 
 def test_two_lone_verbs_at_once_both_succeed(tmp_path: Path) -> None:

@@ -13,12 +13,15 @@ from msgspec.structs import replace
 
 from interlock.clock import SystemClock
 from interlock.core.lifecycle import CallState
+from interlock.store.postgres import PostgresStore
 from interlock.store.sqlite import SqliteStore
 from tests.store.examples import activity
 
 
-async def main(path: Path, life: str) -> None:
-    store = SqliteStore(path, SystemClock())
+async def main(place: str, life: str) -> None:
+    clock = SystemClock()
+    in_database = place.startswith("postgresql://")
+    store = PostgresStore(place, "chain-1", clock) if in_database else SqliteStore(Path(place), clock)
     await store.start()
     numbers = itertools.count()
 
@@ -37,4 +40,4 @@ async def main(path: Path, life: str) -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(main(Path(sys.argv[1]), sys.argv[2]))
+    asyncio.run(main(sys.argv[1], sys.argv[2]))

@@ -3,6 +3,8 @@
 import asyncio
 import itertools
 import json
+import subprocess
+import sys
 from collections.abc import Awaitable, Callable, Generator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -13,6 +15,7 @@ from interlock.store.chain import first_break
 from interlock.store.protocol import Activity, ActivityFilter, ActivityType, LogEntry, Store, StoreUnavailable, Token
 from interlock.store.sqlite import connect
 
+ROOT = Path(__file__).parent.parent.parent
 NOW = 1_700_000_000_000_000
 EVERYTHING = 1_000_000
 
@@ -132,3 +135,15 @@ def held_by_another(path: Path) -> Generator[None]:
 
 FORBID = "CREATE TRIGGER forbidden BEFORE INSERT ON entry BEGIN SELECT RAISE(ABORT, 'forbidden by a test'); END"
 ALLOW = "DROP TRIGGER forbidden"
+
+
+def write_and_be_killed(place: str, life: str, after: int) -> set[str]:
+    """The ids of what a process was told is durable, before it was killed."""
+    command = [sys.executable, "-m", "tests.store.child_writer", place, life]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as child:
+        assert child.stdout is not None
+        lines = [child.stdout.readline() for _ in range(after)]
+        child.kill()
+        lines += child.stdout.readlines()
+    # The last line may have been cut off.
+    return {line.strip() for line in lines if line.endswith("\n")}

@@ -2,26 +2,31 @@
 
 import asyncio
 import os
-import tempfile
 from collections.abc import Coroutine
 from contextlib import suppress
 from dataclasses import replace as with_fields
-from pathlib import Path
 from typing import Any, TypeVar
 
 from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
 from msgspec.structs import replace
 
 from interlock.core.approvals import SECOND, Answered, Approval, Approver, ApproverType, Wish, approved, denied, ended
 from interlock.core.grants import Grant, GrantScope
 from interlock.core.lifecycle import ApprovalEvent, ApprovalState
 from interlock.store.approvals import ApprovalFilter, Approvals
-from interlock.store.sqlite import SqliteStore
 from tests.fakes import FakeClock
 from tests.store.approval_examples import TERMS, approval, key, sent, why
 from tests.store.examples import NOW
+from tests.store.places import NewPlace
 
 T = TypeVar("T")
 FULL = os.environ.get("HYPOTHESIS_PROFILE") == "torture"
@@ -33,10 +38,11 @@ _ids = st.integers(0, 5)
 class Approving(RuleBasedStateMachine):
     """The store beside a model of it: two dictionaries, and the rules in plain sight."""
 
-    def __init__(self) -> None:
+    def __init__(self, new_place: NewPlace) -> None:
         super().__init__()
         self.runner = asyncio.Runner()
-        self.folder = tempfile.TemporaryDirectory()
+        self.place = new_place()
+        self.run(self.place.__aenter__())
         self.clock = FakeClock(NOW)
         self.rows: dict[str, Approval] = {}
         self.grants: dict[str, Grant] = {}
@@ -45,7 +51,7 @@ class Approving(RuleBasedStateMachine):
 
     @initialize()
     def start(self) -> None:
-        self.store = SqliteStore(Path(self.folder.name) / "interlock.db", self.clock)
+        self.store = self.place.store(self.clock)
         self.run(self.store.start())
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
@@ -57,8 +63,8 @@ class Approving(RuleBasedStateMachine):
 
     def teardown(self) -> None:
         self.run(self.store.close())
+        self.run(self.place.__aexit__(None, None, None))
         self.runner.close()
-        self.folder.cleanup()
 
     # What may happen ------------------------------------------------------------------------------------------------
 
@@ -158,6 +164,7 @@ class Approving(RuleBasedStateMachine):
     @rule(seconds=st.integers(1, 25))
     def wait(self, seconds: int) -> None:
         self.clock.forward(seconds * SECOND)
+        self.run(self.place.turn_clock(self.clock.now()))
 
     @rule()
     def reopen(self) -> None:
@@ -183,7 +190,12 @@ class Approving(RuleBasedStateMachine):
         )
 
 
-Approving.TestCase.settings = settings(
-    max_examples=400 if FULL else 25, stateful_step_count=30, deadline=None, derandomize=not FULL
-)
-TestApproving = Approving.TestCase
+COUNTS = settings(max_examples=400 if FULL else 25, stateful_step_count=30, deadline=None, derandomize=not FULL)
+
+
+def test_whatever_happens_the_store_says_what_the_model_says(new_place: NewPlace) -> None:
+    class There(Approving):
+        def __init__(self) -> None:
+            super().__init__(new_place)
+
+    run_state_machine_as_test(There, settings=COUNTS)

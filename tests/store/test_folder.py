@@ -224,3 +224,20 @@ def test_the_key_of_the_marks_of_a_run_is_not_kept(tmp_path: Path) -> None:
 
     assert (len(one), one == other) == (32, False)
     assert list(folder.path.iterdir()) == []
+
+
+# The chain ------------------------------------------------------------------------------------------------------
+def test_the_chain_of_a_folder_is_its_own_and_stays(tmp_path: Path) -> None:
+    one, other = DataFolder(tmp_path / "one"), DataFolder(tmp_path / "other")
+    for each in (one, other):
+        each.path.mkdir()
+
+    assert one.chain() == DataFolder(one.path).chain()
+    assert one.chain() != other.chain()
+    assert stat.S_IMODE((one.path / "chain.id").stat().st_mode) == 0o600
+
+
+def test_a_chain_that_was_cut_short_is_made_anew(tmp_path: Path) -> None:
+    (tmp_path / "chain.id").write_text("abc")
+
+    assert len(DataFolder(tmp_path).chain()) == 16

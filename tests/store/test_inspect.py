@@ -1,6 +1,7 @@
 """Looking into a database that may be in use, broken or not ours."""
 
 import sqlite3
+from collections.abc import AsyncIterator
 from contextlib import closing
 from pathlib import Path
 
@@ -13,8 +14,18 @@ from interlock.store.chain import Break
 from interlock.store.inspect import Looked, Remembered, kept_servers, look, remembered, versions_of
 from interlock.store.migrate import migrations
 from interlock.store.protocol import KeptServer, Store, StoreUnavailable
+from interlock.store.sqlite import SqliteStore
 from tests.store.audit.logs import Office, sealed_folder, tamper
-from tests.store.examples import activity, log_of
+from tests.store.examples import TickingClock, activity, log_of
+
+
+@pytest.fixture
+async def store(path: Path) -> AsyncIterator[Store]:
+    """What writes to the file that is looked into."""
+    opened = SqliteStore(path, TickingClock())
+    await opened.start()
+    yield opened
+    await opened.close()
 
 
 async def test_the_newest_part_of_a_log_is_looked_at_while_it_is_written(store: Store, path: Path) -> None:

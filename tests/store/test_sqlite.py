@@ -40,6 +40,7 @@ from tests.store.examples import (
     run_elsewhere,
     token,
     told,
+    write_and_be_killed,
 )
 
 ROOT = Path(__file__).parent.parent.parent
@@ -413,19 +414,8 @@ def test_whatever_was_acknowledged_survives_a_kill_at_any_moment(path: Path) -> 
     chosen = random.Random(11)
     acknowledged: set[str] = set()
     for life in range(KILLS):
-        acknowledged |= _write_and_be_killed(path, f"life-{life}", after=chosen.randrange(1, 120))
+        acknowledged |= write_and_be_killed(str(path), f"life-{life}", after=chosen.randrange(1, 120))
         asyncio.run(_check(path, acknowledged))
-
-
-def _write_and_be_killed(path: Path, life: str, after: int) -> set[str]:
-    command = [sys.executable, "-m", "tests.store.child_writer", str(path), life]
-    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as child:
-        assert child.stdout is not None
-        lines = [child.stdout.readline() for _ in range(after)]
-        child.kill()
-        lines += child.stdout.readlines()
-    # The last line may have been cut off.
-    return {line.strip() for line in lines if line.endswith("\n")}
 
 
 async def _check(path: Path, acknowledged: set[str]) -> None:
@@ -443,7 +433,7 @@ async def test_no_more_is_counted_than_anybody_should_wait_for(
     store: SqliteStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await store.write([activity(number) for number in range(5)])
-    monkeypatch.setattr("interlock.store.sqlite.MAX_COUNTED", 3)
+    monkeypatch.setattr("interlock.store.sql.MAX_COUNTED", 3)
     counted = await store.activity_stats(ActivityFilter(), 1)
 
     assert not counted.complete

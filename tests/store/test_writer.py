@@ -104,6 +104,35 @@ async def test_what_gathers_during_one_batch_is_the_next_one(paper: Paper, write
     assert paper.batches == [["0"], ["1", "2", "3", "4"]]
 
 
+@pytest.mark.parametrize(
+    "limits", [Limits(batch_records=2), Limits(batch_characters=5 * len(record_of(activity(1)).text))]
+)
+async def test_what_is_too_much_for_one_batch_is_written_in_several_and_in_order(paper: Paper, limits: Limits) -> None:
+    writer = GroupWriter(paper, TickingClock(), limits)
+    await paper.hold_up(writer)
+    for numbers in ((1,), (2,), (3, 4, 5), (6,)):
+        writer.put(job(*numbers))
+    waiting = asyncio.ensure_future(written(writer, 7))
+    await asyncio.sleep(0)
+    paper.gate.set()
+
+    assert await waiting
+    assert paper.batches == [["0"], ["1", "2"], ["3", "4", "5"], ["6", "7"]]
+    await asyncio.to_thread(writer.close)
+
+
+async def test_closing_writes_what_is_queued_in_as_many_batches_as_it_takes(paper: Paper) -> None:
+    writer = GroupWriter(paper, TickingClock(), Limits(batch_records=1))
+    await paper.hold_up(writer)
+    for number in (1, 2, 3):
+        writer.put(job(number))
+    closing = asyncio.ensure_future(asyncio.to_thread(writer.close))
+    paper.gate.set()
+    await closing
+
+    assert paper.batches == [["0"], ["1"], ["2"], ["3"]]
+
+
 async def test_all_who_wait_for_a_batch_are_woken_at_once(
     paper: Paper, writer: GroupWriter, monkeypatch: pytest.MonkeyPatch
 ) -> None:

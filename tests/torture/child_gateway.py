@@ -21,8 +21,8 @@ from interlock.forward.link_stdio import StdioLink
 from interlock.record import Recorder
 from interlock.second_key import SecondKey
 from interlock.store.audit import sealer
+from interlock.store.sql_seals import SqlSeals
 from interlock.store.sqlite import SqliteLedger, SqliteStore
-from interlock.store.sqlite_seals import SqliteSeals
 
 SEALED_EVERY, REMOVED_AT_ONCE = 25, 10
 ON_ITS_WAY = 0.002
@@ -55,8 +55,8 @@ PLACES = {
     "in the middle of a transaction": Place(SqliteLedger, "_write", after=True),
     "after the commit, before anybody hears": Place(SqliteLedger, "commit", after=True),
     "after the approval, before its grant is used": Place(SecondKey, "use", after=False),
-    "a seal that only the anchor has": Place(SqliteSeals, "add", after=False),
-    "in the middle of a removal": Place(SqliteSeals, "shed", after=True),
+    "a seal that only the anchor has": Place(SqlSeals, "add", after=False),
+    "in the middle of a removal": Place(SqlSeals, "shed", after=True),
 }
 
 

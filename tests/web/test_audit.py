@@ -142,6 +142,15 @@ async def test_a_seal_that_cannot_be_set_is_told_with_a_way_out(sealed: Office, 
     assert all("could not be sealed" in each.json()["detail"] for each in answers)
 
 
+async def test_a_log_that_is_not_in_the_folder_is_neither_checked_nor_removed(sealed: Office, tmp_path: Path) -> None:
+    anchor = Anchor(tmp_path / ANCHOR)
+    sealed.parts.sealer = Sealer(sealed.store, tmp_path, anchor, sealed.clock, in_folder=False)
+    answers = [await sealed.ask("GET", "/audit/verify"), await prune(sealed, keep_records=1)]
+
+    assert [each.status_code for each in answers] == [503, 503]
+    assert {each.json()["detail"] for each in answers} == {errors.LOG_ELSEWHERE().text}
+
+
 async def test_where_nothing_seals_every_route_says_so(bare: Office) -> None:
     listed = await bare.get("/audit/checkpoints")
     asked = [await bare.ask("GET", "/audit/verify"), await bare.ask("POST", "/audit/checkpoint", json={})]

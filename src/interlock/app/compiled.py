@@ -12,6 +12,7 @@ from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path, PurePosixPath
 from typing import Literal
+from urllib.parse import urlsplit
 
 from interlock import __version__, errors
 from interlock.config.load import Config, load_text
@@ -112,7 +113,15 @@ def secrets_of(config: Config, environ: Mapping[str, str]) -> frozenset[str]:
     given = [pair for each in holders for pair in (*each.env.items(), *each.headers.items())]
     plain = {text for name, text in given if "${" not in text and redact({name: text}) != {name: text}}
     signed_with = [each.secret for each in config.settings.notices.webhooks if each.secret is not None]
-    return frozenset(values_in((*(text for _, text in given), *signed_with), environ)) | plain
+    store = config.settings.store
+    with contextlib.suppress(ValueError):  # an address that is none has no password
+        plain |= {each for each in [urlsplit(store).password] if each is not None and "${" not in each}
+    return frozenset(values_in((*(text for _, text in given), *signed_with, store), environ)) | plain
+
+
+def store_address(config: Config, environ: Mapping[str, str]) -> str:
+    """Where the record is kept, with references resolved; raises ConfigError."""
+    return resolve(config.settings.store, environ, "store")
 
 
 def _scope(where: str, given: Server | Credentials, environ: Mapping[str, str]) -> AuthScope:

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 
 from msgspec import structs
 
-from interlock import errors
 from interlock.app.compiled import (
     anchor_of,
     draft_of,
@@ -23,6 +22,7 @@ from interlock.app.compiled import (
     policy_of,
     secrets_of,
     shown_settings,
+    store_address,
     terms_of,
     upstreams_of,
     workspaces_of,
@@ -38,7 +38,7 @@ from interlock.config.tree import Settings
 from interlock.config.watch import Watch
 from interlock.core.health import Introduction
 from interlock.core.lifecycle import CallState
-from interlock.errors import ConfigError, InterlockError
+from interlock.errors import ConfigError
 from interlock.forward.drift import Drift
 from interlock.forward.fleet import Fleet
 from interlock.forward.pace import Pace
@@ -54,6 +54,7 @@ from interlock.store.audit.anchor import Anchor
 from interlock.store.audit.sealer import Sealer
 from interlock.store.folder import DataFolder, Hold
 from interlock.store.protocol import Activity, Store, StoreUnavailable
+from interlock.store.sql import SqlStore
 from interlock.store.sqlite import SqliteStore
 from interlock.web.audience import Audience
 from interlock.web.browsers import Browsers
@@ -105,18 +106,17 @@ async def running_gateway(
     changes of the configuration are not taken up, because that would start the others. `start_seconds` is how
     long each upstream may take to answer at all; unless it is given, that is long enough to fetch a program first.
     """
-    if config.settings.store != "sqlite":
-        raise InterlockError(errors.STORE_NOT_BUILT())  # to keep the record elsewhere than told would be worse
     time = clock or SystemClock()
     async with contextlib.AsyncExitStack() as stack:
         stack.enter_context(_in_plain_words())
-        store = await _keeping(stack, hold.folder, time)
+        variables = os.environ if environ is None else environ
+        store = await _keeping(stack, store_in(hold.folder, store_address(config, variables), time))
         roster = Roster(config, store, time)
         sealer = await _sealing(stack, roster, store, hold.folder, time)
         drift = Drift(store, time)
         await drift.load()
         await roster.load()
-        config, variables = roster.config, os.environ if environ is None else environ
+        config = roster.config
         specs = [each for each in upstreams_of(config, variables) if servers and only in (None, each.id)]
         overrides = overrides_of(config)
         pace = None if start_seconds is None else Pace.starting_within(start_seconds)
@@ -166,9 +166,18 @@ def _in_plain_words() -> Generator[None]:
         raise cause from None
 
 
-async def _keeping(stack: contextlib.AsyncExitStack, folder: DataFolder, clock: Clock) -> SqliteStore:
+def store_in(folder: DataFolder, address: str, clock: Clock) -> SqlStore:
+    """The store of a gateway that works in a folder. That of a run of the lab is kept with the run."""
+    if address == "sqlite" or folder.is_of_a_run:
+        return SqliteStore(folder.database, clock)
+    # Loaded by those alone who use it.
+    from interlock.store.postgres import PostgresStore
+
+    return PostgresStore(address, folder.chain(), clock)
+
+
+async def _keeping(stack: contextlib.AsyncExitStack, store: SqlStore) -> SqlStore:
     """What keeps the record, until the stack ends."""
-    store = SqliteStore(folder.database, clock)
     await store.start()
     stack.push_async_callback(store.close)
     await settle_what_a_crash_left(store)
@@ -181,7 +190,14 @@ async def _sealing(
     """What seals the record, until the stack ends. That of a run of the lab is not sealed: the anchor of the user tells
     of another log."""
     anchor = Anchor(anchor_of(roster.config, folder.path))
-    sealer = Sealer(store, folder.path, anchor, clock, lambda: roster.config.settings.record.keep_days)
+    sealer = Sealer(
+        store,
+        folder.path,
+        anchor,
+        clock,
+        lambda: roster.config.settings.record.keep_days,
+        in_folder=isinstance(store, SqliteStore),
+    )
     if not folder.is_of_a_run:
         await stack.enter_async_context(sealer.running())
     return sealer

@@ -74,6 +74,8 @@ def _checked(values: Values) -> Verification:
             known = folder_keys(folder.path) if key is None else known_keys(key)
             return check_export(Path(values.export), known, anchor)
         span, own = Span(values.first, values.last), anchor is None
+        if own:
+            _must_be_in(folder, values)
         usual = _usual_anchor(values, folder) if anchor is None else anchor
         with bar() as told:
             return check_folder(
@@ -81,6 +83,16 @@ def _checked(values: Values) -> Verification:
             )
     except (StoreUnavailable, Unreadable, OSError, ValueError) as failed:
         raise InterlockError(errors.AUDIT_UNREADABLE(problem=failed)) from None
+
+
+def _must_be_in(folder: DataFolder, values: Values) -> None:
+    """What lies in the folder of a gateway whose log is elsewhere is an old one, and must not be taken for it."""
+    if _is_elsewhere(folder, values):
+        raise InterlockError(errors.LOG_ELSEWHERE())
+
+
+def _is_elsewhere(folder: DataFolder, values: Values) -> bool:
+    return not folder.is_of_a_run and load_config(values).settings.store != "sqlite"
 
 
 def _usual_anchor(values: Values, folder: DataFolder) -> Path | None:
@@ -145,6 +157,7 @@ def _export(values: Values) -> Exit:
     from interlock.store.audit.sqlite_log import open_log
 
     folder = folder_of(values)
+    _must_be_in(folder, values)
     made_by = f"interlock {__version__}"
     try:
         with open_log(folder.database) as log, output(values.output, folder) as put:
@@ -182,8 +195,8 @@ def _checkpoint(values: Values) -> Exit:
 def _see_a_log(values: Values) -> None:
     """A folder that is mistyped is not made, sealed and praised."""
     folder = folder_of(values)
-    if not folder.database.exists():
-        load_config(values)  # one that cannot be read is told of first, as by every verb that reads it
+    # A configuration that cannot be read is told of first, as by every verb that reads it.
+    if not folder.database.exists() and not _is_elsewhere(folder, values):
         raise InterlockError(errors.NO_LOG(folder=folder.path))
 
 

@@ -7,7 +7,8 @@ starts without them. A test holds the two against each other, key by key. A key 
 MEANINGS: dict[str, dict[str, str]] = {
     "Settings": {
         "listen": "Where the gateway listens.",
-        "store": "Where the record is kept. It must be `sqlite`: this build does not start with another.",
+        "store": "Where the record is kept: `sqlite`, a file in the data folder, or `postgresql://…`, a database that "
+        "gateways share; a password in it may be `${env:NAME}` or `${file:PATH}`.",
         "posture": "What happens where no rule decides: `guarded`, `strict`, `open` or `observe`.",
         "expose": "What agents see: `search` is retrieve_tools and three ways to call, `direct` every tool under its "
         "own name, `both` is both.",

@@ -187,6 +187,7 @@ KeysUrl: TypeAlias = Annotated[
 Store: TypeAlias = Annotated[
     StrictStr,
     AfterValidator(_check_store),
+    AfterValidator(_check_references),
     WithJsonSchema({"type": "string", "pattern": "^(sqlite$|postgres(ql)?://)"}),
 ]
 Count: TypeAlias = Annotated[StrictInt, Field(ge=1)]

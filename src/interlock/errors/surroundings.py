@@ -94,7 +94,7 @@ NO_CREDENTIAL = Message(
 )
 STORE_UNUSABLE = Message(
     Code.AUDIT_UNAVAILABLE,
-    "The database in {folder} cannot be used: {problem}",
+    "The database of {folder} cannot be used: {problem}",
     "Nothing was started. Repair or restore it, or choose another folder with --data-dir.",
 )
 RECORD_CUT_SHORT = Message(
@@ -102,10 +102,10 @@ RECORD_CUT_SHORT = Message(
     "What happened last could not be recorded in {folder}: {problem}",
     "Free or repair the disk; `interlock audit verify` checks what is on record.",
 )
-STORE_NOT_BUILT = Message(
+LOG_ELSEWHERE = Message(
     Code.AUDIT_UNAVAILABLE,
-    "This version keeps its record in SQLite only, and the configuration names another store.",
-    "Nothing was started. Set `store: sqlite`, or leave it out.",
+    "The log of this gateway is in PostgreSQL, and this version checks, exports and prunes logs in SQLite only.",
+    "Nothing was changed. Its records are chained and sealed there all the same.",
 )
 UPSTREAM_TIMEOUT = Message(
     Code.UPSTREAM_TIMEOUT,

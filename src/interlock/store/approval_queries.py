@@ -103,13 +103,13 @@ UPDATE granted SET revoked_at = ?
 WHERE id = ? AND revoked_at IS NULL AND (uses_left IS NULL OR uses_left > 0) AND expires_at > ?
 """
 
-# What is stopped.
-FREEZES = "SELECT kind, name, at, by, reason FROM freeze ORDER BY at, kind, name"
+# What is stopped. The name of the table is a word of SQL in PostgreSQL.
+FREEZES = 'SELECT kind, name, at, by, reason FROM "freeze" ORDER BY at, kind, name'
 PUT_FREEZE = """
-INSERT INTO freeze (kind, name, at, by, reason) VALUES (?, ?, ?, ?, ?)
+INSERT INTO "freeze" (kind, name, at, by, reason) VALUES (?, ?, ?, ?, ?)
 ON CONFLICT (kind, name) DO UPDATE SET at = excluded.at, by = excluded.by, reason = excluded.reason
 """
-DROP_FREEZE = "DELETE FROM freeze WHERE kind = ? AND name = ?"
+DROP_FREEZE = 'DELETE FROM "freeze" WHERE kind = ? AND name = ?'
 
 
 def listing(wanted: ApprovalFilter, limit: int) -> tuple[str, Row]:

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from interlock.core.model import Micros
 from interlock.store.audit.seal import Seal
 from interlock.store.protocol import LogEntry
+from interlock.store.rows import Record, Row
 
 BEGINNING = bytes(32)
 """What the first entry names as the one before it."""
@@ -34,6 +35,18 @@ def stored_hash(chain: bytes, seq: int, at: Micros, kind: bytes, subject: bytes,
     """The same, over texts as they are stored."""
     head = _HEAD.pack(seq, at, len(chain), len(kind), len(subject), len(text))
     return hashlib.sha256(b"".join((_VERSION, head, chain, kind, subject, text, prev))).digest()
+
+
+def linked(chain: str, tip: tuple[int, bytes], at: Micros, records: Iterable[Record]) -> list[Row]:
+    """The rows of the entries that tell of these records, which follow a tip: a number, and the hash that it has."""
+    seq, prev = tip
+    links: list[Row] = []
+    for record in records:
+        seq += 1
+        sealed = entry_hash(chain, seq, at, record.kind, record.subject, record.text, prev)
+        links.append((chain, seq, at, record.kind, record.subject, record.text, prev, sealed))
+        prev = sealed
+    return links
 
 
 @dataclass(frozen=True, slots=True)

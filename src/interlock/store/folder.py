@@ -29,6 +29,10 @@ _RUN = re.compile(r"[0-9a-f]{30}", re.ASCII)
 MARK_KEY = "marks.key"
 """Beside the database and not in it: whoever is given a copy of the record cannot try out what was hidden."""
 _KEY_BYTES = 32
+CHAIN = "chain.id"
+"""Which log is this gateway's own, where several write to one database. One that is broken is made anew: then a new log
+begins, and the old one stays as it is."""
+_CHAIN = re.compile(r"[0-9a-f]{16}", re.ASCII)
 
 
 class FolderBusy(Exception):
@@ -123,6 +127,16 @@ class DataFolder:
         key = secrets.token_bytes(_KEY_BYTES)
         _keep(file, key)
         return key
+
+    def chain(self) -> str:
+        """The name of this gateway's chain in a database that several share; the first look makes it."""
+        file = self.path / CHAIN
+        with contextlib.suppress(FileNotFoundError):
+            if _CHAIN.fullmatch(name := file.read_text(encoding="utf-8", errors="replace").strip()):
+                return name
+        name = secrets.token_hex(8)
+        _keep(file, f"{name}\n".encode())
+        return name
 
 
 def _keep(file: Path, content: bytes) -> None:

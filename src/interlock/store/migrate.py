@@ -34,9 +34,9 @@ class Migration:
 
 
 @cache
-def migrations() -> tuple[Migration, ...]:
+def migrations(folder: str = "migrations") -> tuple[Migration, ...]:
     """The migrations that come with this program, in order; a file is named after the version it leads to."""
-    found = [file for file in files("interlock.store").joinpath("migrations").iterdir() if file.name.endswith(".sql")]
+    found = [file for file in files("interlock.store").joinpath(folder).iterdir() if file.name.endswith(".sql")]
     made = [Migration(int(file.name.split("_")[0]), file.read_text(encoding="utf-8")) for file in found]
     return tuple(sorted(made, key=lambda each: each.version))
 
@@ -85,14 +85,24 @@ def _statements(sql: str) -> Iterator[str]:
 def _refuse_others(connection: sqlite3.Connection, known: int) -> None:
     application, version, tables = _origin(connection)
     if application != APPLICATION_ID and (version or tables):
-        raise StoreUnavailable(
-            "The database belongs to another program: give the store a path of its own. Nothing was changed."
-        )
+        raise not_ours("a path")
     if version > known:
-        raise StoreUnavailable(
-            f"The database has version {version} and this Interlock knows versions up to {known}: install the Interlock"
-            " that wrote it, or give the store another path. Nothing was changed."
-        )
+        raise newer(version, known, "path")
+
+
+def not_ours(place: str) -> StoreUnavailable:
+    """What is said of a database that another program has made."""
+    return StoreUnavailable(
+        f"The database belongs to another program: give the store {place} of its own. Nothing was changed."
+    )
+
+
+def newer(version: int, known: int, place: str) -> StoreUnavailable:
+    """What is said of a database that a newer version of this program has made."""
+    return StoreUnavailable(
+        f"The database has version {version} and this Interlock knows versions up to {known}: install the Interlock"
+        f" that wrote it, or give the store another {place}. Nothing was changed."
+    )
 
 
 def _origin(connection: sqlite3.Connection) -> list[int]:

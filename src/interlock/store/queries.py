@@ -58,18 +58,18 @@ ON CONFLICT (id) DO UPDATE SET
 )
 
 # The columns of an activity, in the order of its fields.
-_ACTIVITY = """
+ACTIVITY = """
 SELECT id, at, type, status, body, server, tool, caller, session_id, workspace, intent_type, safety_class, verdict,
     rule_id, approval_id
 FROM activity
 """
 
 # One activity.
-GET_ACTIVITY = f"{_ACTIVITY} WHERE id = ?"
+GET_ACTIVITY = f"{ACTIVITY} WHERE id = ?"
 
 # Calls in one of the given states, oldest first. The plus keeps the planner on the index of the status: few calls are
 # in such a state, and most activities are calls.
-OPEN_CALLS = f"""{_ACTIVITY}
+OPEN_CALLS = f"""{ACTIVITY}
 WHERE status IN (SELECT value FROM json_each(?)) AND +type = 'tool_call' ORDER BY at, id
 """  # noqa: S608 - put together from constants
 
@@ -286,13 +286,13 @@ def counting(wanted: ActivityFilter, width: Micros, limit: int) -> tuple[str, Ro
 
 def listing(wanted: ActivityFilter, limit: int) -> tuple[str, Row]:
     """The statement and the parameters that list what is wanted. Raises ValueError when the cursor is not ours."""
-    return _merged(wanted, limit, _ACTIVITY, _NEWEST_FIRST)
+    return _merged(wanted, limit, ACTIVITY, _NEWEST_FIRST)
 
 
 def _merged(wanted: ActivityFilter, limit: int, select: str, order: str) -> tuple[str, Row]:
-    (lead, leaders), *others = _given(wanted) or [("", ())]
-    bounds, bound_values = _bounds(wanted)
-    wheres = [_CHECKS[column] for column, _ in others] + bounds
+    (lead, leaders), *others = given(wanted) or [("", ())]
+    limits, bound_values = bounds(wanted)
+    wheres = [_CHECKS[column] for column, _ in others] + limits
     values: list[SqlValue] = [canonical_text(each) for _, each in others] + bound_values
     if not leaders:
         return f"{_select(select, wheres)} {order}", (*values, limit)
@@ -306,7 +306,7 @@ def _select(select: str, wheres: list[str]) -> str:
     return f"{select} WHERE {' AND '.join(wheres)}" if wheres else select
 
 
-def _given(wanted: ActivityFilter) -> list[tuple[str, tuple[str, ...]]]:
+def given(wanted: ActivityFilter) -> list[tuple[str, tuple[str, ...]]]:
     """The columns that are filtered by, most selective first, each with the values it may have."""
     allowed: dict[str, tuple[str | None, ...]] = {
         "session_id": (wanted.session_id,),
@@ -324,7 +324,7 @@ def _given(wanted: ActivityFilter) -> list[tuple[str, tuple[str, ...]]]:
     return [(column, tuple(values)) for column, values in plain.items() if values]
 
 
-def _bounds(wanted: ActivityFilter) -> tuple[list[str], list[SqlValue]]:
+def bounds(wanted: ActivityFilter) -> tuple[list[str], list[SqlValue]]:
     """Where the list begins and ends. Of a cursor and `until` only the nearer one counts, so that one seek finds it."""
     fragments: list[str] = []
     values: list[SqlValue] = []

@@ -16,66 +16,21 @@ import asyncio
 import os
 import secrets
 import sqlite3
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager, suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from interlock.clock import Clock
-from interlock.core.canonical import canonical_text
-from interlock.core.drift import Reviewed
-from interlock.core.lifecycle import CALL, CallState
 from interlock.core.model import Micros
-from interlock.core.redact import NOTHING_KNOWN, KnownSecrets
-from interlock.core.safety import SafetyClass
 from interlock.store import queries
-from interlock.store.approvals import Approvals
-from interlock.store.audit.seals import Seals
-from interlock.store.chain import BEGINNING, entry_hash
+from interlock.store.chain import BEGINNING, linked
 from interlock.store.migrate import migrate, migrations
-from interlock.store.protocol import (
-    Activity,
-    ActivityFilter,
-    ActivityPage,
-    ActivityStats,
-    KeptServer,
-    LogEntry,
-    StoreUnavailable,
-    Tally,
-    TallyBy,
-    Token,
-)
-from interlock.store.rows import (
-    Record,
-    Row,
-    activity_of,
-    count_of,
-    cursor_of,
-    entry_of,
-    nearest_integer,
-    record_of,
-    reviewed_of,
-    reviewed_row,
-    server_of,
-    server_row,
-    storable,
-    token_of,
-    token_row,
-)
-from interlock.store.sqlite_approvals import SqliteApprovals
-from interlock.store.sqlite_seals import SqliteSeals
-from interlock.store.writer import GroupWriter, Guard, Job, Limits, Rows
-
-MAX_PAGE = 500
-"""The most activities that one page of a list holds."""
-
-MAX_COUNTED = 200_000
-"""The most activities that are counted at once: a fraction of a second, in which nothing else is read."""
-
-MOST_TALLIED = 10_000
-"""The most rules or callers that calls are counted of."""
+from interlock.store.protocol import StoreUnavailable
+from interlock.store.rows import Record, Row
+from interlock.store.sql import SqlStore
+from interlock.store.writer import Job, Limits
 
 PATIENCE = 2.0
 """How many seconds a write waits for another process that is writing."""
@@ -87,60 +42,32 @@ READER_PRAGMAS = ("PRAGMA query_only = ON",)
 
 _WRITE_AHEAD_LOG = "PRAGMA journal_mode = WAL"
 _TRIES = 20
-_NOT_OPEN = "The store is not open."
-_OPEN_STATES = canonical_text([state for state in CallState if CALL[state]])
 
 
-class SqliteStore:
+class SqliteStore(SqlStore):
     """The store of one gateway, in a file."""
 
     def __init__(self, path: Path, clock: Clock, *, limits: Limits | None = None, patience: float = PATIENCE) -> None:
+        super().__init__(clock, limits)
         self._path = path
-        self._clock = clock
-        self._limits = limits or Limits()
         self._patience = patience
-        self._chain = ""
-        self._ledger: SqliteLedger | None = None
-        self._writer: GroupWriter | None = None
-        self.before_write: Callable[[], None] = lambda: None
-        """Told when something that is waited for is about to be queued: what happened earlier can be queued first."""
-        self.secrets: Callable[[], KnownSecrets] = lambda: NOTHING_KNOWN
-        """Tells the values that must not be stored."""
-        self._news = asyncio.Event()
-        """Set at the next commit, and replaced by a new one."""
         self._reading = Handle(path, patience, READER_PRAGMAS)
         self._reader = ThreadPoolExecutor(1, "interlock-store-reader")
-        self._approvals = SqliteApprovals(self._write, self._rows, clock)
-        self._seals = SqliteSeals(self._write, self._rows, lambda: self._chain, self._grown)
-
-    @property
-    def approvals(self) -> Approvals:
-        return self._approvals
-
-    @property
-    def seals(self) -> Seals:
-        return self._seals
-
-    @property
-    def ailing(self) -> bool:
-        return self._writer is None or self._writer.ailing
 
     async def start(self) -> None:
         loop = asyncio.get_running_loop()
         try:
-            self._chain = await loop.run_in_executor(self._reader, prepare, self._path, self._clock, self._patience)
+            chain = await loop.run_in_executor(self._reader, prepare, self._path, self._clock, self._patience)
         except asyncio.CancelledError:
             # The thread goes on all the same, and whoever gave up must not let go of the folder while it works there.
             self._reader.shutdown(cancel_futures=True)
             raise
-        self._ledger = ledger = SqliteLedger(self._path, self._clock, self._chain, self._patience)
-        self._writer = GroupWriter(ledger, self._clock, self._limits, on_commit=self._committed)
+        self._begin(chain, SqliteLedger(self._path, self._clock, chain, self._patience))
 
     async def close(self) -> None:
-        writer, self._writer = self._writer, None
+        writer = self._end()
         if writer is None:
             return
-        self._committed()  # whoever waits for the next entry hears that there will be none
         loop = asyncio.get_running_loop()
         try:
             await loop.run_in_executor(self._reader, writer.close)
@@ -148,151 +75,14 @@ class SqliteStore:
             await loop.run_in_executor(self._reader, self._reading.close)
             self._reader.shutdown(wait=False)
 
-    def write(self, activities: Sequence[Activity]) -> asyncio.Future[bool]:
-        return self._put(activities)
-
-    def write_soon(self, activities: Sequence[Activity]) -> None:
-        self._open_writer().put(Job(self._records(activities)))
-
-    async def list_activities(self, wanted: ActivityFilter) -> ActivityPage:
-        limit = max(1, min(wanted.limit, MAX_PAGE))
-        # One row more than the page holds tells whether there is a next one.
-        rows = await self._rows(*queries.listing(wanted, limit + 1))
-        items = tuple(map(activity_of, rows[:limit]))
-        return ActivityPage(items, cursor_of(items[-1]) if len(rows) > limit else None)
-
-    async def get_activity(self, activity_id: str) -> Activity | None:
-        rows = await self._rows(queries.GET_ACTIVITY, (activity_id,))
-        return activity_of(rows[0]) if rows else None
-
-    async def open_activities(self) -> Sequence[Activity]:
-        return [activity_of(row) for row in await self._rows(queries.OPEN_CALLS, (_OPEN_STATES,))]
-
-    async def log_entries(self, after: int, limit: int) -> Sequence[LogEntry]:
-        bounds = self._chain, nearest_integer(after), nearest_integer(max(0, limit))
-        return [entry_of(row) for row in await self._rows(queries.ENTRIES, bounds)]
-
-    async def next_entries(self, after: int, limit: int) -> Sequence[LogEntry]:
-        while True:
-            news = self._news  # looked at first: what is committed while we read is news
-            if found := await self.log_entries(after, limit):
-                return found
-            await news.wait()
-
-    async def _grown(self, to: int) -> None:
-        end = await self.log_end()
-        while max(end, self._ledger.end if self._ledger else 0) < to:
-            news = self._news
-            self._open_writer()
-            await news.wait()
-
-    def _committed(self) -> None:
-        self._news.set()
-        self._news = asyncio.Event()
-
-    async def log_end(self) -> int:
-        ((end,),) = await self._rows(queries.LOG_END, (self._chain,))
-        return end
-
-    async def activity_stats(self, wanted: ActivityFilter, width: Micros) -> ActivityStats:
-        # One more than is counted tells whether there are more.
-        rows = await self._rows(*queries.counting(replace(wanted, cursor=None), width, MAX_COUNTED + 1))
-        counts = tuple(count_of(row, width) for row in rows)
-        return ActivityStats(counts, sum(each.count for each in counts) <= MAX_COUNTED)
-
-    async def tallies(self, by: TallyBy, since: Micros) -> Mapping[str, Tally]:
-        begin = nearest_integer(since)
-        if by is TallyBy.RULE:
-            rows = await self._rows(queries.CALLS_BY_RULE, (MOST_TALLIED, begin))
-            return {name: Tally(calls, last) for name, calls, last in rows}
-        rows = await self._rows(queries.DONE_BY_CALLER, (MOST_TALLIED, begin))
-        otherwise = dict(await self._rows(queries.OTHERWISE_DONE, (begin,)))
-        return {name: Tally(max(0, done - otherwise.get(name, 0)), last) for name, done, last in rows}
-
-    async def add_token(self, token: Token, why: Activity) -> None:
-        if not await self._write((why,), Guard(queries.ADD_TOKEN, token_row(token))):
-            raise ValueError(f"There is a token with the id '{token.id}' already.")
-
-    async def list_tokens(self) -> Sequence[Token]:
-        return [token_of(row) for row in await self._rows(queries.TOKENS, ())]
-
-    async def revoke_token(self, token_id: str, at: Micros, why: Activity) -> bool:
-        return await self._write((why,), Guard(queries.REVOKE_TOKEN, storable((at, token_id))))
-
-    async def baselines(self) -> Mapping[str, Mapping[str, Reviewed]]:
-        found: dict[str, dict[str, Reviewed]] = {}
-        for server, tool, definition, told in await self._rows(queries.BASELINES, ()):
-            tools = found.setdefault(server, {})
-            if tool is not None:
-                tools[tool] = reviewed_of(definition, told)
-        return found
-
-    async def baseline_since(self, server: str) -> Micros | None:
-        rows = await self._rows(queries.BASELINE_SINCE, storable((server,)))
-        return rows[0][0] if rows else None
-
-    async def begin_baseline(self, server: str, tools: Mapping[str, Reviewed], why: Activity) -> bool:
-        once = Guard(queries.BEGIN_BASELINE, storable((server, why.at)))
-        return await self._write((why,), once, _reviewed_rows(server, tools, self.secrets()))
-
-    async def keep_reviewed(self, server: str, tools: Mapping[str, Reviewed | None], why: Sequence[Activity]) -> None:
-        await self._write(why, rows=_reviewed_rows(server, tools, self.secrets()))
-
-    async def overrides(self) -> Mapping[str, Mapping[str, SafetyClass]]:
-        found: dict[str, dict[str, SafetyClass]] = {}
-        for server, tool, safety_class in await self._rows(queries.OVERRIDES, ()):
-            found.setdefault(server, {})[tool] = SafetyClass(safety_class)
-        return found
-
-    async def put_override(self, server: str, tool: str, safety_class: SafetyClass | None, why: Activity) -> None:
-        if safety_class is None:
-            put = Rows(queries.DROP_OVERRIDE, (storable((server, tool)),))
-        else:
-            put = Rows(queries.PUT_OVERRIDE, (storable((server, tool, safety_class.value)),))
-        await self._write((why,), rows=(put,))
-
-    async def kept_servers(self) -> Mapping[str, KeptServer]:
-        return {server: server_of(*kept) for server, *kept in await self._rows(queries.KEPT_SERVERS, ())}
-
-    async def put_server(self, server: str, kept: KeptServer | None, why: Activity) -> None:
-        if kept is None:
-            put = Rows(queries.DROP_SERVER, (storable((server,)),))
-        else:
-            put = Rows(queries.PUT_SERVER, (server_row(server, kept),))
-        await self._write((why,), rows=(put,))
-
-    async def _write(
-        self, activities: Sequence[Activity], guard: Guard | None = None, rows: tuple[Rows, ...] = ()
-    ) -> bool:
-        """Whether the guard, if there is one, let it be written; durable when this returns."""
-        return await self._put(activities, guard, rows)
-
-    def _put(
-        self, activities: Sequence[Activity], guard: Guard | None = None, rows: tuple[Rows, ...] = ()
-    ) -> asyncio.Future[bool]:
-        records = self._records(activities)
-        self.before_write()
-        waiter = asyncio.get_running_loop().create_future()
-        self._open_writer().put(Job(records, guard, waiter, rows))
-        return waiter
-
-    def _records(self, activities: Sequence[Activity]) -> tuple[Record, ...]:
-        """The one way by which an activity gets to the writer."""
-        known = self.secrets()
-        return tuple(record_of(each, known) for each in activities)
-
-    async def _rows(self, sql: str, values: Row) -> list[Any]:
+    async def _rows(self, sql: str, values: Row, *, timed: bool = False) -> list[Any]:
         self._open_writer()
-        return await asyncio.get_running_loop().run_in_executor(self._reader, self._read, sql, values)
+        given = (*values, self._clock.now()) if timed else values
+        return await asyncio.get_running_loop().run_in_executor(self._reader, self._read, sql, given)
 
     def _read(self, sql: str, values: Row) -> list[Any]:
         with self._reading.use() as connection:
             return connection.execute(sql, values).fetchall()
-
-    def _open_writer(self) -> GroupWriter:
-        if self._writer is None:
-            raise StoreUnavailable(_NOT_OPEN)
-        return self._writer
 
 
 class SqliteLedger:
@@ -327,15 +117,9 @@ class SqliteLedger:
         return written
 
     def _links(self, connection: sqlite3.Connection, records: Sequence[Record]) -> list[Row]:
-        chain, at = self._chain, self._clock.now()
-        seq, prev = connection.execute(queries.TIP, (chain,)).fetchone() or (0, BEGINNING)
-        links: list[Row] = []
-        for record in records:
-            seq += 1
-            sealed = entry_hash(chain, seq, at, record.kind, record.subject, record.text, prev)
-            links.append((chain, seq, at, record.kind, record.subject, record.text, prev, sealed))
-            prev = sealed
-        self._tip = seq
+        tip = connection.execute(queries.TIP, (self._chain,)).fetchone() or (0, BEGINNING)
+        links = linked(self._chain, tip, self._clock.now(), records)
+        self._tip = tip[0] + len(links)
         return links
 
 
@@ -467,12 +251,6 @@ def _put(connection: sqlite3.Connection, insert: queries.Insert, rows: Sequence[
         raise StoreUnavailable(
             f"Of {len(rows)} rows {put} were taken: `interlock audit verify` says what is in the way."
         )
-
-
-def _reviewed_rows(server: str, tools: Mapping[str, Reviewed | None], known: KnownSecrets) -> tuple[Rows, ...]:
-    kept = tuple(reviewed_row(server, tool, each, known) for tool, each in tools.items() if each is not None)
-    gone = tuple(storable((server, tool)) for tool, each in tools.items() if each is None)
-    return Rows(queries.PUT_REVIEWED, kept), Rows(queries.DROP_REVIEWED, gone)
 
 
 def _text(stored: bytes) -> str:

@@ -77,10 +77,13 @@ class Ledger(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How much may be queued or under way before more is refused."""
+    """How much may be queued or under way before more is refused; and how much of that one transaction takes, but for a
+    single job that has more."""
 
     records: int = 100_000
     characters: int = 256 * 1024 * 1024
+    batch_records: int = 100_000
+    batch_characters: int = 256 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,14 +172,27 @@ class GroupWriter:
         self._ledger.close()
 
     def _take(self) -> Sequence[Job] | None:
-        """Everything that is queued; nothing, when only a probe is asked for; None at the end."""
+        """What is queued, as much as a batch may hold; nothing, when only a probe is asked for; None at the end."""
         with self._changed:
             self._changed.wait_for(lambda: self._jobs or self._probing or self._closing)
             if not self._jobs and not self._probing:
                 return None
-            jobs, self._jobs, self._probing = self._jobs, [], False
+            fit = self._fitting()
+            jobs, self._jobs, self._probing = self._jobs[:fit], self._jobs[fit:], False
             self._telling, self._loss = self._loss, None
             return jobs
+
+    def _fitting(self) -> int:
+        """How many of the oldest jobs one batch takes: at least one, if there is any."""
+        limits = self._limits
+        if self._records <= limits.batch_records and self._characters <= limits.batch_characters:
+            return len(self._jobs)  # nearly always, and then nothing is counted
+        records = characters = 0
+        for number, job in enumerate(self._jobs):
+            records, characters = records + len(job.records), characters + _characters(job)
+            if number and (records > limits.batch_records or characters > limits.batch_characters):
+                return number
+        return len(self._jobs)
 
     def _write(self, jobs: Sequence[Job]) -> None:
         try:

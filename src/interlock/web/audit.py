@@ -111,7 +111,7 @@ class WantedPrune(BaseModel):
 
 async def verify_audit(here: Here) -> Response:
     """Check the whole log against its hashes, its seals and its anchor."""
-    sealer = _sealer(here)
+    sealer = _checking(here)
     async with here.replaying:
         try:
             found = await asyncio.to_thread(check_folder, sealer.folder, sealer.anchor, own=True)
@@ -145,7 +145,7 @@ async def make_checkpoint(here: Here) -> Response:
 async def prune_audit(here: Here, who: Who, wanted: Annotated[WantedPrune, Body()]) -> Response:
     """Remove the oldest part of the log, by whole sealed stretches."""
     keep = _keep(wanted, here)
-    sealer = _sealer(here)
+    sealer = _checking(here)
     try:
         made = await here.store.seals.cut(keep) if wanted.dry_run else await sealer.prune(keep, who.name)
     except (StoreUnavailable, OSError) as failed:
@@ -179,6 +179,14 @@ def _sealer(here: Parts) -> Sealer:
     if here.sealer is None:
         raise Refusal(errors.RUN_NOT_SEALED())
     return here.sealer
+
+
+def _checking(here: Parts) -> Sealer:
+    """The same for what begins with a check."""
+    sealer = _sealer(here)
+    if not sealer.in_folder:
+        raise Refusal(errors.LOG_ELSEWHERE())
+    return sealer
 
 
 def _keep(wanted: WantedPrune, here: Parts) -> Keep:

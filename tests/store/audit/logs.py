@@ -12,6 +12,7 @@ from interlock.store.audit.sealer import Sealer
 from interlock.store.audit.verify import Verification
 from interlock.store.folder import DATABASE
 from interlock.store.protocol import Activity, ActivityType
+from interlock.store.sql import SqlStore
 from interlock.store.sqlite import SqliteStore
 from tests.store.examples import TickingClock
 
@@ -26,9 +27,9 @@ def call(number: int, status: CallState = CallState.SUCCESS) -> Activity:
 class Office:
     """A data folder with a store and its sealer."""
 
-    def __init__(self, folder: Path, clock: Clock | None = None) -> None:
+    def __init__(self, folder: Path, clock: Clock | None = None, store: SqlStore | None = None) -> None:
         self.folder = folder
-        self.store = SqliteStore(folder / DATABASE, clock or TickingClock())
+        self.store = store or SqliteStore(folder / DATABASE, clock or TickingClock())
         self.anchor = Anchor(folder / ANCHOR)
         self.sealer = Sealer(self.store, folder, self.anchor, clock or TickingClock())
 

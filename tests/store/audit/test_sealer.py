@@ -114,7 +114,7 @@ async def test_a_process_killed_at_any_step_of_the_first_seal_leaves_a_log_that_
         async with Office(folder) as office:
             await office.fill(1, 1)
             with monkeypatch.context() as patch:
-                target = f"interlock.store.audit.{step}" if step in steps else "interlock.store.sqlite_seals.Guard"
+                target = f"interlock.store.audit.{step}" if step in steps else "interlock.store.sql_seals.Guard"
                 patch.setattr(target, die)
                 with pytest.raises(Killed):
                     await office.sealer.checkpoint()
@@ -391,6 +391,16 @@ async def test_what_does_not_hold_is_not_removed(tmp_path: Path, what: tuple[str
             await office.sealer.prune(Keep(records=3), "olga")
 
     assert (check(folder), before.intact) == (before, False)
+
+
+async def test_what_cannot_be_checked_because_it_is_elsewhere_is_not_removed(tmp_path: Path) -> None:
+    folder = await sealed_folder(tmp_path)
+    async with Office(folder) as office:
+        office.sealer.in_folder = False
+        with pytest.raises(sealer.NotIntact, match="cannot be checked"):
+            await office.sealer.prune(Keep(records=3), "olga")
+
+    assert check(folder).pruned == 0
 
 
 async def test_what_the_anchor_knows_otherwise_is_not_removed(tmp_path: Path) -> None:

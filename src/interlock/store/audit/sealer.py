@@ -57,9 +57,13 @@ class Sealer:
         anchor: Anchor,
         clock: Clock,
         keep_days: Callable[[], int | None] = lambda: None,
+        *,
+        in_folder: bool = True,
     ) -> None:
         self._store = store
         self.folder = folder
+        self.in_folder = in_folder
+        """Whether the log lies in the folder: only there can it be checked, and so pruned."""
         self._key: SealKey | None = None
         """Read when the first seal is set: whoever only looks needs none."""
         self._anchor = anchor
@@ -203,6 +207,8 @@ class Sealer:
     async def prune(self, keep: Keep, by: str | None = None) -> Seal | None:
         """Remove what need not be kept, up to a checkpoint; the seal on that, None when there was nothing. Without
         anybody who asked for it, the configuration did. Raises, also NotIntact."""
+        if not self.in_folder:
+            raise NotIntact("it is not in the folder, and elsewhere it cannot be checked")
         cut = await self._store.seals.cut(keep)
         if cut is None:
             return None
@@ -246,7 +252,7 @@ class Sealer:
         while True:
             await self._finish()
             days = self.keep_days()
-            if days is not None:
+            if days is not None and self.in_folder:
                 with contextlib.suppress(StoreUnavailable, OSError):
                     await self._prune_older(days)
             await asyncio.sleep(DAY / 1_000_000)

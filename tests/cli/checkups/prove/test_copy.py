@@ -61,6 +61,12 @@ def test_nobody_is_told_and_nothing_is_written_elsewhere(copied: Copy) -> None:
     assert (settings.record.anchor, copied.config.file) == (None, None)
 
 
+def test_the_database_of_the_user_is_left_alone(tmp_path: Path) -> None:
+    config = config_of(tmp_path, "store: postgresql://db.example/interlock")
+
+    assert copy_of(config, user_of(tmp_path), address).config.settings.store == "sqlite"
+
+
 def test_the_issuer_is_the_same_and_its_keys_are_those_of_the_sandbox(copied: Copy) -> None:
     jwt = copied.config.settings.identity.jwt
 

@@ -80,6 +80,7 @@ def copy_of(config: "Config", folder: DataFolder, address: Callable[[str], str])
         "auth_scopes": {name: AuthScope() for name in settings.auth_scopes},
         "overrides": {**_shown(known), **settings.overrides},
         "hold": settings.hold.model_copy(update={"answer_after": _SHORT, "clients": {}}),
+        "store": "sqlite",
         "record": settings.record.model_copy(update={"anchor": None}),
         "identity": settings.identity.model_copy(update={"jwt": _issuer(settings.identity.jwt, address(KEYS))}),
         "notices": Notices(),

@@ -1,4 +1,4 @@
-"""The desk's rows in SQLite: compared and set by the one writer, read by the one reader.
+"""The desk's rows in a database: compared and set by the one writer, and read.
 
 INVARIANT: what an approval becomes, its grant and the activity that tells of it are one transaction; so are the use of
 a grant and the record of the call that uses it.
@@ -6,10 +6,9 @@ a grant and the record of the call that uses it.
 This module refuses to know threads and connections: it is handed the two ends of the store.
 """
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from typing import Any, Protocol
 
-from interlock.clock import Clock
 from interlock.core.approvals import Approval
 from interlock.core.freezes import Freeze, Frozen
 from interlock.core.grants import Grant
@@ -44,13 +43,18 @@ class Write(Protocol):
     ) -> Awaitable[bool]: ...
 
 
-class SqliteApprovals:
+class Read(Protocol):
+    """The reading end of the store."""
+
+    def __call__(self, sql: str, values: Row, *, timed: bool = False) -> Awaitable[list[Any]]: ...
+
+
+class SqlApprovals:
     """Approvals, grants and freezes of one gateway."""
 
-    def __init__(self, write: Write, rows: Callable[[str, Row], Awaitable[list[Any]]], clock: Clock) -> None:
+    def __init__(self, write: Write, rows: Read) -> None:
         self._write = write
         self._rows = rows
-        self._clock = clock
 
     async def add_approval(self, approval: Approval, why: Activity) -> bool:
         return await self._write((why,), Guard(queries.ADD_APPROVAL, approval_row(approval)))
@@ -88,7 +92,7 @@ class SqliteApprovals:
         )
 
     async def live_grants(self) -> Sequence[Grant]:
-        return [grant_of(row) for row in await self._rows(queries.LIVE_GRANTS, (self._clock.now(),))]
+        return [grant_of(row) for row in await self._rows(queries.LIVE_GRANTS, (), timed=True)]
 
     async def get_grant(self, approval_id: str) -> Grant | None:
         rows = await self._rows(queries.GET_GRANT, storable((approval_id,)))

@@ -1,11 +1,10 @@
-"""Seals in SQLite, and the removal of what a seal names.
+"""Seals in a database, and the removal of what a seal names.
 
 Removing is done in small steps, because the one writer does it and calls wait for that writer. It can end anywhere:
 what is left over is what a seal says is gone, and the next start goes on.
 """
 
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
-from typing import Any
 
 from interlock.core.canonical import canonical_text
 from interlock.core.lifecycle import CALL, CallState
@@ -13,21 +12,21 @@ from interlock.store import seal_queries as queries
 from interlock.store.audit.seal import Seal, SealKind, seal_of
 from interlock.store.audit.seals import Keep, Place
 from interlock.store.protocol import Activity
-from interlock.store.rows import Row, nearest_integer
-from interlock.store.sqlite_approvals import Write
+from interlock.store.rows import nearest_integer
+from interlock.store.sql_approvals import Read, Write
 from interlock.store.writer import Guard, Rows
 
 _OPEN_STATES = canonical_text([state for state in CallState if CALL[state]])
 _ALL = 2**63 - 1
 
 
-class SqliteSeals:
+class SqlSeals:
     """The seals of one gateway."""
 
     def __init__(
         self,
         write: Write,
-        rows: Callable[[str, Row], Awaitable[list[Any]]],
+        rows: Read,
         chain: Callable[[], str],
         grown: Callable[[int], Awaitable[None]],
     ) -> None:

@@ -11,8 +11,9 @@ from interlock.store.audit.keys import open_key
 from interlock.store.audit.seal import SealKind
 from interlock.store.audit.seals import Keep
 from interlock.store.protocol import ActivityFilter, StoreUnavailable
-from tests.store.audit.logs import Office, call, sealed_folder
-from tests.store.examples import told
+from tests.store.audit.logs import Office, call
+from tests.store.examples import TickingClock, told
+from tests.store.places import Place
 
 pytestmark = pytest.mark.anyio
 LAST = 40
@@ -20,9 +21,22 @@ LAST = 40
 
 
 @pytest.fixture
-async def office(tmp_path: Path) -> AsyncIterator[Office]:
-    async with Office(await sealed_folder(tmp_path)) as opened:
+async def office(tmp_path: Path, place: Place) -> AsyncIterator[Office]:
+    """A log that is sealed to its end, opened again."""
+    async with Office(tmp_path, store=place.store(TickingClock())) as first:
+        await first.fill(1, 20, every=5)
+    async with Office(tmp_path, store=place.store(TickingClock())) as opened:
         yield opened
+
+
+async def prune(office: Office, upto: int) -> None:
+    """Say that everything up to an entry was removed, and remove it."""
+    seals = office.store.seals
+    entry = await seals.place(upto)
+    assert entry is not None
+    await seals.add(open_key(office.folder).seal(SealKind.PRUNED, seals.chain, upto, entry.hash, 1), told(99))
+    await seals.forget(await seals.doomed(upto, 100))
+    await seals.shed(upto, 100)
 
 
 async def cut(office: Office, keep: Keep) -> int | None:
@@ -45,8 +59,8 @@ async def test_a_place_is_the_entry_with_this_number_or_the_last_one(office: Off
     assert [await office.store.seals.place(each) for each in (0, LAST + 1, 2**80)] == [None] * 3
 
 
-async def test_a_log_without_entries_has_no_place_and_no_seal(tmp_path: Path) -> None:
-    async with Office(tmp_path) as empty:
+async def test_a_log_without_entries_has_no_place_and_no_seal(tmp_path: Path, place: Place) -> None:
+    async with Office(tmp_path, store=place.store(TickingClock())) as empty:
         seals = empty.store.seals
 
         assert await seals.place() is None
@@ -55,7 +69,7 @@ async def test_a_log_without_entries_has_no_place_and_no_seal(tmp_path: Path) ->
 
 
 async def test_seals_are_listed_newest_first_and_no_more_than_asked_for(office: Office) -> None:
-    await office.sealer.prune(Keep(records=15), "olga")
+    await prune(office, 20)
     listed = await office.store.seals.listed(4)
 
     assert [(each.kind, each.seq) for each in listed] == [
@@ -155,7 +169,7 @@ async def test_a_call_under_way_keeps_everything_since_it_began(office: Office, 
 
 
 async def test_what_was_removed_is_not_found_again(office: Office) -> None:
-    await office.sealer.prune(Keep(records=15), "olga")
+    await prune(office, 20)
 
     assert await cut(office, Keep(records=15)) is None
 
