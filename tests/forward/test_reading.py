@@ -22,7 +22,7 @@ def result(text: str) -> Answer:
     return Answer(json.dumps({"content": [{"type": "text", "text": text}]}).encode())
 
 
-@pytest.mark.parametrize("room", [0, 10_000], ids=["short", "long"])
+@pytest.mark.parametrize("room", [0, 10_000, 40_000], ids=["short", "long", "very long"])
 async def test_an_order_to_the_model_is_seen_in_answers_of_any_length(room: int) -> None:
     assert [each.hard for each in await signs_in(result(ORDER + " " * room))]
     assert not await signs_in(result("The weather is fine." + " " * room))

@@ -11,7 +11,7 @@ import msgspec
 
 from interlock.core.hidden import visible
 from interlock.core.offers import Entries, Kind
-from interlock.core.poison.results import result_signs
+from interlock.core.poison.results import may_speak, result_signs
 from interlock.core.poison.signs import SENTENCES, Sign
 from interlock.forward.link import Answer, RpcError
 
@@ -19,6 +19,8 @@ _LOG = logging.getLogger("interlock")
 _LONGEST_NAME = 200
 _SHORT = 4 * 1024
 """Up to how many bytes a result is looked at in place; a longer one takes a thread."""
+_GLANCED_AT = 16 * 1024
+"""Up to how many bytes it is seen in place whether there is anything to look at, which is less work than a thread."""
 
 
 async def signs_in(answer: Answer) -> tuple[Sign, ...]:
@@ -26,6 +28,8 @@ async def signs_in(answer: Answer) -> tuple[Sign, ...]:
     text = answer.result if answer.error is None else _text_of(answer.error)
     if len(text) <= _SHORT:
         return result_signs(text)
+    if len(text) <= _GLANCED_AT and not may_speak(text):
+        return ()
     return await asyncio.to_thread(result_signs, text)
 
 

@@ -41,19 +41,20 @@ def turned(text: str) -> tuple[str, str]:
 
 
 def _decoded(text: str) -> Iterator[str]:
+    # What each way of writing cannot do without is looked for first: most texts that come here are one long word.
     for match in islice(_BASE64.finditer(text), _MOST):
         yield from _from_base64(match[0])
     for match in islice(_HEX.finditer(text), _MOST):
         yield from _written(_from_hex(match[0]))
-    if _PERCENT.search(text):
+    if "%" in text and _PERCENT.search(text):
         yield unquote(text, errors="replace")
-    if len(_ESCAPES.findall(text)) >= 6:
+    if "\\" in text and len(_ESCAPES.findall(text)) >= 6:
         yield _ESCAPES.sub(lambda found: _character(found[0]), text)
-    if _ENTITIES.search(text):
+    if "&#" in text and _ENTITIES.search(text):
         yield html.unescape(text)
-    for match in islice(_NUMBERS.finditer(text), _MOST):
+    for match in islice(_NUMBERS.finditer(text) if "," in text or " " in text else (), _MOST):
         yield "".join(chr(int(each)) for each in re.findall(r"\d+", match[0]))
-    for match in islice(_BINARY.finditer(text), _MOST):
+    for match in islice(_BINARY.finditer(text) if "01" in text or "10" in text else (), _MOST):
         digits = "".join(match[0].split())
         yield from _written(bytes(int(digits[at : at + 8], 2) for at in range(0, len(digits) - 7, 8)))
 
@@ -75,9 +76,14 @@ def _from_hex(run: str) -> bytes:
 def _written(content: bytes) -> Iterator[str]:
     """The text of some bytes, if it is writing: nearly all of it is printable, and there are words."""
     text = content.decode("utf-8", "ignore")
-    shown = sum(char.isprintable() or char in "\n\t" for char in text)
-    if len(text) >= 6 and len(text) * 10 >= len(content) * 9 and shown * 10 >= len(text) * 9:
+    if len(text) >= 6 and len(text.encode()) * 10 >= len(content) * 9 and _is_shown(text):
         yield text
+
+
+def _is_shown(text: str) -> bool:
+    if text.replace("\n", "").replace("\t", "").isprintable():
+        return True
+    return sum(char.isprintable() or char in "\n\t" for char in text) * 10 >= len(text) * 9
 
 
 def _character(escape: str) -> str:

@@ -139,7 +139,11 @@ def _readings(text: str) -> Iterator[str]:
     """A text as it stands, as HTML and addresses mean it, and what is encoded in it."""
     yield text
     yield from inner_texts(text)
-    if _ENCODED.search(text) and (meant := unquote_plus(html.unescape(text))) != text:
+    if (
+        any(map(text.__contains__, "&%+"))
+        and _ENCODED.search(text)
+        and (meant := unquote_plus(html.unescape(text))) != text
+    ):
         yield meant
         yield from inner_texts(meant)
 
