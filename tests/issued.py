@@ -143,7 +143,7 @@ NAMED: dict[str, str] = {
     "pair": 'env {"name": "DB_PASSWORD", "value": "<w*24>"}',
     "pair-turned": 'env {"value": "<w*24>", "name": "DB_PASSWORD"}',
     "header-pair": 'sent [["Authorization", "<w*24>"]]',
-    "not-drawn": '{"db_pass\\u200bword": "<w*24>", ',
+    "not-drawn": '{"db_pass\\u200bword": "<w*24>",',
 }
 """Further ways to write one down, most of them with a name."""
 
