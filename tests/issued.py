@@ -105,6 +105,8 @@ SHAPED: dict[str, str] = {
     "contentful": "CFPAT-<w*43>",
     "typeform": "tfp_<w*59>",
     "okta": "SSWS 00<w*40>",
+    "url-token": "https://<w*40>@github.example/shop.git",
+    "private-key-base64": "LS0tLS1CRUdJTiBSU0EgUFJJVkFURSBLRVktLS0tLQ<w*80>==",
 }
 """One for each shape, by its name."""
 
@@ -121,6 +123,27 @@ NAMED: dict[str, str] = {
     "one-line-key": "-----BEGIN OPENSSH PRIVATE KEY----- <w*64> -----END OPENSSH PRIVATE KEY-----",
     "escaped-key": r"-----BEGIN PRIVATE KEY-----\n<w*64>\n-----END PRIVATE KEY-----\n",
     "pgp-key": "-----BEGIN PGP PRIVATE KEY BLOCK-----\n\n<w*64>\n-----END PGP PRIVATE KEY BLOCK-----",
+    "glued": "PGPASSWORD=<w*24>",
+    "glued-label": "SSHPASS=<w*24>",
+    "numbered": '"password2": "<w*24>"',
+    "abroad": "Passwort: <w*24>",
+    "other-script": '"пароль": "<w*24>"',
+    "wide": "\uff50\uff41\uff53\uff53\uff57\uff4f\uff52\uff44\uff1a<w*24>",
+    "url-at": "https://user:p@<w*24>@host.example/x",
+    "url-slash": "https://user:pa/<w*24>@host.example/x",
+    "identified": "ALTER USER shop IDENTIFIED BY '<w*24>';",
+    "identified-bare": "CREATE USER shop IDENTIFIED BY <w*24>;",
+    "with-password": "CREATE ROLE shop WITH PASSWORD '<w*24>'",
+    "sql-password": "ALTER ROLE shop PASSWORD '<w*24>'",
+    "curl": "curl -s -u shop:<w*24> https://api.example",
+    "mysql": "mysqldump -u root -p<w*24> shop",
+    "sshpass": "sshpass -p <w*24> ssh shop.example",
+    "netrc": "machine api.example login shop password <w*24>",
+    "define": "define('DB_PASSWORD', '<w*24>');",
+    "pair": 'env {"name": "DB_PASSWORD", "value": "<w*24>"}',
+    "pair-turned": 'env {"value": "<w*24>", "name": "DB_PASSWORD"}',
+    "header-pair": 'sent [["Authorization", "<w*24>"]]',
+    "not-drawn": '{"db_pass\\u200bword": "<w*24>",',
 }
 """Further ways to write one down, most of them with a name."""
 

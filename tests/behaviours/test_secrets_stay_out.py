@@ -45,6 +45,10 @@ def texts(place: str) -> list[str]:
     return [each.text for each in PLACES[place]]
 
 
+def fits_a_header(text: str) -> bool:
+    return text.isascii() and text.isprintable()
+
+
 def nested(value: Any, depth: int) -> Any:
     for level in range(depth):
         value = {"in": value} if level % 2 else [value]
@@ -99,7 +103,7 @@ def config_text(folder: Path) -> str:
     """Servers whose URL, headers and environment hold secrets; the second one cannot be reached."""
     kept = texts("config")
     env = ", ".join(f"API_KEY_{at}: {json.dumps(each)}" for at, each in enumerate(kept))
-    one_line = [each for each in kept if each.isprintable()]
+    one_line = [each for each in kept if fits_a_header(each)]
     headers = ", ".join(f"X-Api-Key-{at}: {json.dumps(each)}" for at, each in enumerate(one_line))
     argv = json.dumps([str(LEAKY), str(folder / "secrets.json")])
     return (
@@ -187,7 +191,7 @@ async def say_everything(leak: Leak, folder: Path) -> None:
     for words in handfuls("client", 150):
         await leak.call({}, meta={"io.modelcontextprotocol/clientInfo": {"name": words, "version": "1"}})
     for each in texts("header"):
-        if each.isprintable():
+        if fits_a_header(each):
             headers = {"user-agent": each, "x-api-key": each, "mcp-session-id": each.replace(" ", "_")}
             await leak.call({}, headers=headers)
     for words in handfuls("config", 3000):

@@ -117,6 +117,55 @@ chicago_il_precipitation_by_station
 run_sk-learn and task_sk_test_settings
 the lows_and_highs_of_the_day, my_AT_sign and a_hf_transformer
 pnpm_npm_config_store_dir, x_oy2_y, user_pat_7
+compass=north bypass=on overpass=A7 passage=42 trespass=no
+bandpass: 300-3400 Hz, lowpass: disabled
+OLDPWD=/srv/shop
+{"compass": "north", "passage": "two", "author": "Ann", "tokenize": "words", "tokenizer": "bpe", "surpass": "all"}
+{"token0": "0xA0b86991", "token1": "0xC02aaA39", "monkey": "Bubbles", "hotkey": "ctrl-c", "publickey": "ssh-ed25519"}
+{"pagetoken": "abcdef", "nextpagetoken": "ghijkl"}
+https://example.test/search?key=value&sort=name
+https://example.test/join?mail=anna@example.test
+https://example.test:8443/@scope/package@1.2.3
+https://example.test:8080/users/anna@example.test/orders
+http://[::1]:8080/users/anna@example.test
+http://localhost:${PORT}/users/anna@example.test
+https://example.test/users/anna:admin@example.test
+ssh://git@example.test:shop/orders.git@main
+https://anna.schmidt.from.hamburg@example.test/calendar
+https://service-account-of-the-shop-01@example.test/
+https://deploy-2026-11-16-shop-eu-west-1@example.test/
+docker run --name mysql -p3306:3306 mysql:8
+docker run -p 8080:80 nginx
+ssh -p 2222 anna@example.test
+mysql -p
+mysql -u root -p shop
+mysql -h db.example.test -P 3306 --protocol=tcp -p
+mkdir -p /srv/shop/orders
+curl -u anna https://example.test/
+curl --user-agent shop:7 https://example.test/
+docker run -u 1000:1000 nginx
+The suspect was identified by his voice, the parcel by its "fragile" label.
+Users are identified by the number on their badge.
+You can sign in with password or key.
+The machine is at the default login page and wants a password soon.
+A PASSWORD is wanted, a 'name' is not.
+define('DB_HOST', 'db.example.test');
+define('COMPASS', 'north');
+const headers = ["Authorization", "Content-Type"];
+{"allowed_headers": ["Authorization", "Content-Type"], "headers": [["Accept", "text/html"], ["Host", "example.test"]]}
+{"columns": [["token", "varchar"], ["password", "text"]]}
+{"name": "DB_HOST", "value": "db.example.test"}
+the setting {"value": "db.example.test", "name": "DB_HOST"}
+the setting {"name": "keyboard", "value": "de"} or {"value": "de", "name": "keyboard"}
+first {"run": "mysql -p", "as": "root"} and then {"run": "curl -u anna:", "as": "anna"}
+["-----BEGIN CERTIFICATE-----", "MIIBszCCAVmgAwIBAgIUf9", "-----END CERTIFICATE-----", "and more"]
+LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0tCk1JSUJzekNDQVZtZ0F3SUJBZ0lVZjkK
+LS0tLS1CRUdJTiBQVUJMSUMgS0VZLS0tLS0KTUlJQklqQU5CZ2txaGtpRzl3MEJBUUVG
+ＡＢＣマートは、ｗｅｂで注文できます：明日まで
+Das Passwort steht auf dem Zettel. Gewissenhaft arbeiten!
+Он забыл пароль и позвонил в отдел.
+密码已经重置。
+パスワードを忘れた方はこちら
 """.strip().splitlines()
 
 _KEYS = ("id", "sha", "text", "image", "path", "price", "query", "note")

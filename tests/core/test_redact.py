@@ -137,7 +137,7 @@ def test_a_label_hides_texts_and_lists_and_lets_objects_be_looked_into(key: str,
     assert redact({key: value}) == {key: shown}
 
 
-@pytest.mark.parametrize("name", ["name", "key", "header"])
+@pytest.mark.parametrize("name", ["name", "key", "header", "Key"])
 def test_a_name_and_its_value_in_two_members_are_a_key_and_its_value(name: str) -> None:
     assert redact([{name: "Authorization", "value": "abc", "x": "y"}, {name: "Accept", "value": "abc"}]) == [
         {name: "Authorization", "value": "[redacted text of 3 characters]", "x": "y"},
@@ -153,6 +153,7 @@ def test_a_name_and_its_value_in_two_members_are_a_key_and_its_value(name: str) 
         (["--verbose", "x"], ["--verbose", "x"]),
         (["password", "x"], ["password", "x"]),
         (["--token", {"a": "b"}], ["--token", {"a": "b"}]),
+        (["-----PASSWORD-----", "x"], ["-----PASSWORD-----", "x"]),
     ],
 )
 def test_in_a_command_line_the_word_after_a_secret_flag_is_hidden(words: Json, shown: Json) -> None:
@@ -367,7 +368,16 @@ PIECES = [
     *(*SECRETS.values(), *NAMED.values()),
     *('"', "'", "\\", "\\\\", "\\n", "\n", "{", "}", "[", "]", ":", ",", "=", "=>", ";", "&", " "),
     *("password", "--token", "auth", "Cookie", "Bearer ", '"password": "', '\\"token\\": \\"', "[redacted value]"),
-    *("hunter2", "1234", "null", "\ud800"),
+    *("hunter2", "1234", "null", "\ud800", "\u200b", "\\u200b", "\\u0061", "\uff50", "\uff1a", "пароль", "@", "/"),
+    *(
+        "IDENTIFIED BY '",
+        "curl -u a:",
+        "mysql -p",
+        '"name": "token", "value": "',
+        "define('",
+        '[["Cookie", "',
+        "https://",
+    ),
 ]
 
 
@@ -398,24 +408,22 @@ PARTS = [
         "-----BEGIN A",
         "abcdefghijklmnopqrstuvwxyz",
     ),
+    *("ABCDEFGHIJKLMNOP", *"\t\n\r\b\f\x01\x7f\u2028\\/\"'{}[]", "a1B2c3D4e5F6g7H8i9J0", "LS0tLS1CRUdJTiBQUklWQVRF"),
     *(
-        "ABCDEFGHIJKLMNOP",
-        "\t",
-        "\n",
-        "\r",
-        "\b",
-        "\f",
-        "\x01",
-        "\x7f",
-        "\u2028",
-        "\\",
-        "/",
-        '"',
-        "'",
-        "{",
-        "}",
-        "[",
-        "]",
+        "identified",
+        "by",
+        " ",
+        "curl",
+        "-u",
+        "mysql",
+        "-p",
+        "\uff50",
+        "\uff41\uff53\uff53=",
+        "密",
+        "码",
+        "senh",
+        "a",
+        "=",
     ),
 ]
 

@@ -2,15 +2,8 @@
 
 import pytest
 
-from interlock.core.secret_signs import (
-    SECRET_KEYS,
-    SECRET_LABELS,
-    SECRET_PAIRS,
-    is_secret_key,
-    is_secret_label,
-    may_hold_secrets,
-    signs_in,
-)
+from interlock.core.secret_names import SECRET_KEYS, SECRET_LABELS, SECRET_PAIRS, is_secret_key, is_secret_label
+from interlock.core.secret_signs import may_hold_secrets, signs_in
 
 
 def hidden(text: str) -> list[str]:

@@ -12,7 +12,7 @@ import base64
 import hashlib
 import json
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 from urllib.parse import quote, quote_plus
 
@@ -20,15 +20,11 @@ import re2
 
 from interlock.core.escapes import may_have_escapes, origins, spellings, unescaped
 from interlock.core.model import Json
-from interlock.core.secret_shapes import SECRET_SHAPES
-from interlock.core.secret_signs import (
-    MARKER,
-    UNSEEN,
-    is_secret_key,
-    is_secret_label,
-    may_hold_secrets,
-    signs_in,
-)
+from interlock.core.secret_letters import plain
+from interlock.core.secret_names import MARKER, is_secret_header, is_secret_key, is_secret_label
+from interlock.core.secret_shapes import KEY_LINES, SECRET_SHAPES
+from interlock.core.secret_signs import Sign, may_hold_secrets, signs_in
+from interlock.core.words import word_set, words_of
 
 __all__ = [
     "MAX_DEPTH",
@@ -62,12 +58,19 @@ _LOOK.never_capture, _LOOK.log_errors, _LOOK.max_mem = True, False, 64 * 1024 * 
 _PERCENT = re.compile("%[0-9A-F]{2}")
 _URL_SAFE = str.maketrans("+/", "-_")
 
-_LEAST_SIGN = 7
+_LEAST_SIGN = 6
 """No text shorter than this has a sign in it: the shortest is `-pwd=x`."""
 
-_PAIR_NAMES = ("name", "key", "header")
+_LOOKS = 4
+"""So often a text is looked at while something shows itself: of two credentials without a gap between them, one may be
+seen only when the other is gone."""
+
+_PAIR_NAMES = frozenset(("name", "key", "header"))
 _PAIR_VALUES = frozenset(("value", "values"))
 """`{"name": "Authorization", "value": "…"}` is a key and its value too."""
+_LISTS_OF_PAIRS = word_set("header headers env environ environment variables vars")
+"""As the last word of a key: `{"headers": [["Authorization", "…"]]}` holds keys and their values too."""
+_KEY_LINES: tuple[tuple[Any, Any], ...] = tuple((re2.compile(begin), re2.compile(end)) for begin, end in KEY_LINES)
 
 HIDDEN = "[redacted"
 """How everything begins that stands in the place of a secret."""
@@ -215,7 +218,7 @@ def redact_texts(value: Json, known: KnownSecrets = NOTHING_KNOWN) -> Json:
     return [redact_texts(each, known) for each in value] if isinstance(value, Sequence) else value
 
 
-def _redacted(value: Json, depth: int, known: KnownSecrets) -> Json:
+def _redacted(value: Json, depth: int, known: KnownSecrets, key: str = "") -> Json:
     if isinstance(value, str):
         return _text(value, depth, known)
     if not isinstance(value, Mapping | Sequence):
@@ -224,27 +227,55 @@ def _redacted(value: Json, depth: int, known: KnownSecrets) -> Json:
         return _TOO_DEEP
     if isinstance(value, Mapping):
         return _object(value, depth - 1, known)
-    return _list(value, depth - 1, known)
+    return _list(value, depth - 1, known, key)
 
 
 def _object(members: Mapping[str, Json], depth: int, known: KnownSecrets) -> Json:
-    secret_pair = any(isinstance(name := members.get(each), str) and is_secret_label(name) for each in _PAIR_NAMES)
+    names = (name for key, name in members.items() if key.lower() in _PAIR_NAMES)
+    secret_pair = any(isinstance(name, str) and is_secret_label(name) for name in names)
     shown: dict[str, Json] = {}
     for key, value in members.items():
-        hidden = _hides(key, value) or (secret_pair and key in _PAIR_VALUES)
-        shown[_text(key, 0, known)] = _hidden(value, known) if hidden else _redacted(value, depth, known)
+        hidden = _hides(key, value) or (secret_pair and key.lower() in _PAIR_VALUES)
+        shown[_text(key, 0, known)] = _hidden(value, known) if hidden else _redacted(value, depth, known, key)
     return shown
 
 
-def _list(items: Sequence[Json], depth: int, known: KnownSecrets) -> Json:
+def _list(items: Sequence[Json], depth: int, known: KnownSecrets, key: str) -> Json:
+    """A list that may be a command line, the lines of a key, or pairs of names and values."""
+    names = is_secret_label if not _LISTS_OF_PAIRS.isdisjoint(words_of(key)[-1:]) else is_secret_header
     shown: list[Json] = []
-    promised = False
+    promised, end = False, None
     for each in items:
-        text = isinstance(each, str)
-        shown.append(_hidden(each, known) if promised and text else _redacted(each, depth, known))
-        # `["--password", "x"]`: a flag whose value is the next word.
-        promised = text and each.startswith("-") and "=" not in each and is_secret_label(each)
+        if isinstance(each, str):
+            shown.append(_hidden(each, known) if promised or end else _text(each, depth, known))
+            promised, end = _promises(each), _end_of_key(plain(each), end)
+        else:
+            shown.append(_pair(each, names, known) or _redacted(each, depth, known))
+            promised = False
     return shown
+
+
+def _promises(word: str) -> bool:
+    """`["--password", "x"]`: a flag whose value is the next word."""
+    return word.startswith("-") and not word.startswith("---") and "=" not in word and is_secret_label(word)
+
+
+def _end_of_key(line: str, end: Any) -> Any:
+    """What a key of many lines ends with that goes on after this line; None if there is none."""
+    raw = _raw(line)
+    for begin, closing in _KEY_LINES if end is None else ():
+        if (found := begin.search(raw)) is not None:
+            raw, end = raw[found.end() :], closing
+    return None if end is None or end.search(raw) else end
+
+
+def _pair(item: Json, names: Callable[[str], bool], known: KnownSecrets) -> Json:
+    """`["Authorization", "x"]` without its value; None if it is no pair."""
+    match item:
+        case [str(name), str(value)] if names(name):
+            return [_text(name, 0, known), _hidden(value, known)]
+        case _:
+            return None
 
 
 def _hides(key: str, value: Json) -> bool:
@@ -254,10 +285,10 @@ def _hides(key: str, value: Json) -> bool:
 
 
 def _text(text: str, depth: int, known: KnownSecrets) -> str:
-    """What may be shown of a text. A character that is not drawn does not keep a secret from being one: if there is one
-    without such characters, the text is shown without them."""
+    """What may be shown of a text. A character that is not drawn, or is written in another way, does not keep a secret
+    from being one: if there is one in what is read, then that is shown."""
     shown = _as_written(text, depth, known)
-    bare = shown if shown.isascii() else UNSEEN.sub("", shown)
+    bare = plain(shown)
     again = shown if bare == shown else _as_written(bare, depth, known)
     return shown if again == bare else again
 
@@ -313,9 +344,14 @@ _ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 
 
 def _without_signs(text: str, raw: bytes, known: KnownSecrets) -> str:
-    signs = signs_in(raw)
-    if not signs:
-        return text
+    looks = 0
+    while looks < _LOOKS and (signs := signs_in(raw)):
+        raw = _marked(raw, signs, known)
+        text, looks = raw.decode("utf-8", "replace"), looks + 1
+    return text
+
+
+def _marked(raw: bytes, signs: Sequence[Sign], known: KnownSecrets) -> bytes:
     out: list[bytes] = []
     at = 0
     for sign in signs:
@@ -323,7 +359,7 @@ def _without_signs(text: str, raw: bytes, known: KnownSecrets) -> str:
             marker = known.marker(sign.kind, raw[sign.secret]).encode()
             out += [raw[at : sign.start], sign.quote, marker, sign.quote]
         at = max(at, sign.end)
-    return b"".join([*out, raw[at:]]).decode("utf-8", "replace")
+    return b"".join([*out, raw[at:]])
 
 
 def _hidden(value: Json, known: KnownSecrets) -> Json:

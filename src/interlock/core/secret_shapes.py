@@ -14,16 +14,27 @@ _SLASHES = r":\\?/\\?/"
 """After the scheme of a URL; several languages write a slash in JSON as an escape."""
 _UUID = "[a-f0-9]{8}(?:-[a-f0-9]{4}){3}-[a-f0-9]{12}"
 _PRIVATE = r"[A-Z ]*PRIVATE KEY(?: BLOCK)?-----"
+_IN_BASE64 = "LS0tLS1CRUdJTi(?:BQUklWQVRF|BSU0EgUFJJ|BFQyBQUk|BEU0EgUFJJ|BPUEVOU1NI|BFTkNSWVBURUQgUFJJ|BQR1AgUFJJ)"
+"""How a private key begins in base64. Certificates and public keys begin like it, up to the brackets."""
+
+_NO_SLASH = r"[^\s/@\"<>\\]"
+_IN_HOST = r"[^\s/?#@\"<>\\]"
+# With a slash in it a password is one only where no port can be meant, and no path with a name in it: `/@scope/`.
+_SLASHED = rf"[0-9]*[^\s/@\"<>\\0-9{{}}$][^\s/@\"<>\\{{}}$]*(?:\\?/(?:{_IN_HOST}|\\?/)*){_IN_HOST}"
+_LOGIN = rf"(?:[^\s/:\"<>\\]*:{_NO_SLASH}+|[^\s/:@\[\"<>\\]*:{_SLASHED})@(?:{_IN_HOST}*@)*"
+"""What stands before the host of a URL: up to the last `@`, because there may be one in a password too."""
 
 # "Bearer authentication" and "a basic understanding" are prose: words have no capitals or digits in their middle.
 _FORMS: tuple[tuple[str, str], ...] = (
     ("private-key", rf"-----BEGIN {_PRIVATE}(?s:.*?)(?:-----END {_PRIVATE}|\z)"),
+    ("private-key-base64", rf"\b{_IN_BASE64}[A-Za-z0-9+/_-]{{16,}}(?:(?:\s|\\+[nr])+[A-Za-z0-9+/_-]{{40,}})*={{0,2}}"),
     ("putty-key", r"\bPuTTY-User-Key-File-[0-9]:(?s:.*?)(?:Private-MAC:\s*[a-f0-9]+|\z)"),
     ("jwe", rf"\beyJ{_URL_SAFE}{{8,}}\.(?:{_URL_SAFE}*\.){{3}}{_URL_SAFE}*"),
     ("jwt", rf"\beyJ{_URL_SAFE}{{8,}}\.{_URL_SAFE}{{8,}}\.{_URL_SAFE}*"),
     ("bearer", rf"\b(?i:bearer)\s+(?:[A-Za-z0-9][a-z]*[A-Z0-9._~+/=-]{_OPAQUE}{{6,}}|[a-z]{{20,}})"),
     ("basic", r"\b(?i:basic)\s+[a-z]*[A-Z0-9+/][a-z]*[A-Z0-9+/=][A-Za-z0-9+/=]{8,}"),
-    ("url-password", rf"\b[a-zA-Z][a-zA-Z0-9+.-]*{_SLASHES}[^\s/:@\"<>\\]*:[^\s/@\"<>\\]+@"),
+    ("url-password", rf"\b[a-zA-Z][a-zA-Z0-9+.-]*{_SLASHES}{_LOGIN}"),
+    ("url-token", rf"\bhttps?{_SLASHES}{_URL_SAFE}{{20,}}@"),
     ("header", r"\b(?i:(?:proxy-)?authorization|(?:set-)?cookie)\s*:\s*[^\s\"'\\\[][^\r\n\"'\\]*"),
     ("element", r"<[A-Za-z0-9_:.-]*(?i:passw(?:or)?d|secret|token|api_?key|secretaccesskey)>[^<>\s][^<>]*</"),
     ("signed-url", r"[?&](?i:x-(?:amz|goog)-(?:signature|security-token)|signature)=[A-Za-z0-9%+/=_.~-]{16,}"),
@@ -118,6 +129,14 @@ _OFFICES: tuple[tuple[str, str], ...] = (
     ("okta", rf"\bSSWS\s+00{_URL_SAFE}{{38,}}"),
 )
 """Who moves money and messages, and keeps documents."""
+
+_CHANGE = "(?:[a-z][A-Z0-9]|[0-9][A-Za-z]|[A-Z][0-9])"
+RANDOM = {"url-token": rf"(?:{_CHANGE}{_URL_SAFE}*){{4}}"}
+"""What has to be in the secret of a shape besides: names of users are long too, but do not change between small and
+capital letters and digits all the time."""
+
+KEY_LINES = ((rf"-----BEGIN {_PRIVATE}", rf"-----END {_PRIVATE}"), (r"PuTTY-User-Key-File-[0-9]:", r"Private-MAC:"))
+"""How a key of many lines begins and ends, where each line is kept by itself."""
 
 SECRET_SHAPES = (*_FORMS, *_CLOUDS, *_BUILDERS, *_MODELS, *_OFFICES)
 """Every shape. Order is only for naming."""

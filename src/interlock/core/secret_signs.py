@@ -1,57 +1,39 @@
 """The signs by which a secret is known: the name it is kept under, or the shape that its issuer gave it.
 
-A name speaks through its words, so that `DB_PASSWORD`, `dbPassword` and `db.password` are one. In a text a name is a
-sign only together with what follows it: `password=…`, `"password": "…"` however often the quotes are escaped, or
-`--password …`. A text is not parsed here; whoever can decode it should, and then the names are keys.
+In a text a name is a sign only together with what follows it: `password=…`, `"password": "…"` however often the quotes
+are escaped, or `--password …`. Some programs and languages have ways of their own to write that, such as `IDENTIFIED BY
+'…'`. A text is not parsed here; whoever can decode it should, and then the names are keys.
 
 This module finds and never changes: what stands in place of a secret is the business of `redact`. It knows no values,
 so a secret without a name or a shape of its own goes unseen.
 """
 
-import itertools
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from enum import IntEnum
-from functools import cache, lru_cache
+from functools import cache
 from typing import Any
 
 import re2
 
-from interlock.core.secret_shapes import SECRET_SHAPES
-from interlock.core.words import word_set, words_of
-
-SECRET_KEYS = word_set(
-    "password passwd passphrase passcode pwd secret secrets token tokens apikey authorization cookie cookies credential"
-    " credentials bearer otp pin cvv cvc ssn privatekey accesskey secretkey connectionstring sessionid jsessionid"
-    " phpsessid"
-)
-"""A key is secret when one of its words, or all of them joined, is in this list."""
-
-SECRET_PAIRS = frozenset(
-    (first, second)
-    for second, firsts in (("key", "api access private secret signing auth encryption client master"),)
-    for first in firsts.split()
-) | {("connection", "string"), ("session", "id")}
-"""Or when two of its words stand side by side like this."""
-
-SECRET_LABELS = word_set("pass auth jwt")
-"""As the last word of a key these promise a secret too, if what is kept under it is a text or a list. An object is
-looked into, and a number is left: `auth` has settings, and `pass` counts tests."""
-
-HARMLESS_KEYS = word_set("max_tokens maxtokens token_count tokencount tokens_used page_token next_page_token")
-"""Keys that sound secret and are not: hiding them would only hide what a reviewer needs."""
-
-_WORDS = "pass|pwd|secret|token|key|auth|cookie|credential|bearer|otp|pin|cvv|cvc|ssn|jwt|sess|connection"
-"""In every name that promises a secret there is one of these."""
+from interlock.core.secret_letters import ALIKE
+from interlock.core.secret_names import HINTS, MARKER, SECRET_KEYS, is_secret_header, is_secret_key, is_secret_label
+from interlock.core.secret_phrases import BEFORE_QUOTES, BEFORE_WORDS, PHRASE_HINTS
+from interlock.core.secret_shapes import RANDOM, SECRET_SHAPES
 
 # In JSON that was not decoded a word may begin right after an escape: the n of a line break is no letter before it.
 _ESCAPE = r"\\[bfnrt]|\\u[0-9a-fA-F]{4}"
-_NAME = rf"(?:[A-Za-z0-9_$][A-Za-z0-9_.$-]*)?(?:{_WORDS})[A-Za-z0-9_.$-]*"
+_NAME = rf"(?:[A-Za-z0-9_$][A-Za-z0-9_.$-]*)?(?:{HINTS})[A-Za-z0-9_.$-]*"
 _QUOTE = r"\\*[\"']"
 _FLAG = rf"(?i)(--?{_NAME})(?:({_QUOTE})\s*,\s*|(=)|\s+)"
 _MEMBER = rf"(?i)({_QUOTE})?(?:{_ESCAPE})?({_NAME})({_QUOTE})?\s*(=>|[:=])\s*"
 """A name and what stands between it and its value. Whether the name is that of a secret is asked afterwards."""
+_NAME_MEMBER = rf"(?i){_QUOTE}(?:name|key|header){_QUOTE}\s*:\s*{_QUOTE}({_NAME}){_QUOTE}"
+_PAIR = rf"{_NAME_MEMBER}\s*,\s*({_QUOTE})values?{_QUOTE}\s*:\s*"
+_TURNED_PAIR = rf"(?i){_QUOTE}values?{_QUOTE}\s*:\s*{_QUOTE}([^\"'\\]+){_QUOTE}\s*,\s*{_NAME_MEMBER}"
+"""A name and a value that are members side by side: `"name": "DB_PASSWORD", "value": "…"`, or the other way round."""
+_LISTED = rf"(?i)(?:(define\()|[\[,]\s*\[)\s*{_QUOTE}({_NAME}){_QUOTE}\s*,\s*"
+"""A name and a value that are items side by side: of a constant, and of a header in a list of them."""
 
 # Names are joined to a credential by `_`: `backup_AKIA…`.
 _BEGINS = rf"(?:\b|_|{_ESCAPE})"
@@ -75,19 +57,18 @@ _OPTIONS.never_capture = True
 # What most of them begin with is looked for once, which makes the search a third shorter.
 _ANY_SHAPE = f"{_BEGINS}(?:{'|'.join(_BOUND)})|{'|'.join(_UNBOUND)}"
 _SHAPED = re2.compile(_ANY_SHAPE, _OPTIONS)
-_SIGN = re2.compile(f"{_ANY_SHAPE}|(?:{_FLAG})|(?:{_MEMBER})", _OPTIONS)
+_ANY_NAMED = "|".join(f"(?:{each})" for each in (_FLAG, _MEMBER, _PAIR, _TURNED_PAIR, _LISTED))
+_BEFORE_QUOTES = f"(?:{'|'.join(BEFORE_QUOTES)})"
+_BEFORE_WORDS = "|".join(BEFORE_WORDS)
+_SIGN = re2.compile(f"{_ANY_SHAPE}|{_ANY_NAMED}|{_BEFORE_QUOTES}{_QUOTE}|{_BEFORE_WORDS}", _OPTIONS)
 """One pass for the common case, in which there is nothing to hide."""
 # A name that is nothing but a secret word, however it is taken apart: `S.S.N.`. The n of a line break is no letter.
 _GAP = r"(?:(?-i:[^A-Za-z0-9])|\\[nrt])*"
 _SPREAD = f'"{_GAP}(?:{"|".join(_GAP.join(word) for word in sorted(SECRET_KEYS))}){_GAP}"'
-_UNSEEN = "[\u00ad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff]"
-UNSEEN = re.compile(_UNSEEN)
-"""Characters that are not drawn, wherever they stand."""
-_HINT = re2.compile(rf"{_ANY_SHAPE}|(?i:{_WORDS}|basic|ssws|{_SPREAD})|\\[ubf/]|\[redacted|{_UNSEEN}", _OPTIONS)
+_WORDS = f"{HINTS}|{PHRASE_HINTS}|basic|ssws"
+_HINT = re2.compile(rf"{_ANY_SHAPE}|(?i:{_WORDS}|{_SPREAD})|\\[ubf/]|\[redacted|{ALIKE}", _OPTIONS)
 """The same for JSON that is not decoded. An escape can hide a shape, unless a word of it is a hint by itself, and so
-can a character that is not drawn; and what was hidden before can stand in the middle of a name."""
-_FLAGS = re2.compile(_FLAG)
-_MEMBERS = re2.compile(_MEMBER)
+can a character that is not drawn or is drawn wide; and what was hidden before can stand in the middle of a name."""
 
 _ESCAPED = re.compile(f"_|{_ESCAPE}".encode())
 _WORD_END = re.compile(rb"\w+")
@@ -95,6 +76,9 @@ _OPENING = re.compile(rb"(\\*)([\"'])")
 _CLOSING = {quote: re.compile(rb"(\\*)" + quote) for quote in (b'"', b"'")}
 _BRACKET = re.compile(rb"[\[\]{}]")
 _BARE = re.compile(rb"(?:[^\s,;&\"'\\]|\\+[^\s\"'\\])+")
+_WORD = re.compile(rb"[^\s\"'\\]{3,}")
+_OPENS_WORD = re.compile(rb"\\*[\"'][^\s,:;\]})\"'\\]")
+_PORTS = re.compile(rb"[0-9.]+:[0-9:.]+")
 _BARE_MEMBER = re.compile(rb"[^\s,;&\"'}\]\\]+")
 _BEFORE = {
     "bearer": re.compile(rb"\w+\s+"),
@@ -104,20 +88,17 @@ _BEFORE = {
     "azure": re.compile(rb"\w+="),
     "signed-url": re.compile(rb"[^=]+="),
     "element": re.compile(rb"[^>]+>"),
-    "url-password": re.compile(rb"[^/]+//?[^/:]*:"),
+    "url-password": re.compile(rb"[^/]+/\\?/[^/:]*:"),
+    "url-token": re.compile(rb"[^/]+/\\?/"),
 }
-_AFTER = {"element": b"</", "url-password": b"@"}
+_AFTER = {"element": b"</", "url-password": b"@", "url-token": b"@"}
 """What belongs to a shape and not to the secret: so a token has one mark, with a name before it or without."""
+_RANDOM = {kind: re2.compile(pattern, _OPTIONS) for kind, pattern in RANDOM.items()}
 _CONSTANTS = frozenset((b"true", b"false", b"null", b"none", b"undefined"))
 _LEAST_AFTER = {b":": 6, b"=": 3, b"=>": 3}
 """How long a value without quotes has to be. After a colon there may be prose."""
 
-MARKER = re.compile(r"\[redacted[a-z0-9 :-]*\]")
-"""What stands in place of a secret, and is therefore none."""
 _MARKER = re.compile(MARKER.pattern.encode())
-
-_LONG_NAME = 100
-"""Longer names are judged each time, so that what is remembered stays small."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,41 +113,6 @@ class Sign:
     quote: bytes = b""
 
 
-class _Promise(IntEnum):
-    """What a name promises."""
-
-    NOTHING = 0
-    SECRET_TEXT = 1
-    SECRET = 2
-
-
-def is_secret_key(key: str) -> bool:
-    """Whether a key's name promises a secret, whatever is kept under it."""
-    return _promise(key) is _Promise.SECRET
-
-
-def is_secret_label(key: str) -> bool:
-    """Whether a key's name promises a secret if a text is kept under it."""
-    return _promise(key) is not _Promise.NOTHING
-
-
-def _promise(key: str) -> _Promise:
-    return _remembered(key) if len(key) <= _LONG_NAME else _judged(key)
-
-
-def _judged(key: str) -> _Promise:
-    if key.lower() in HARMLESS_KEYS:
-        return _Promise.NOTHING
-    words = words_of(MARKER.sub("", key))
-    pairs = itertools.pairwise(words)
-    if not SECRET_KEYS.isdisjoint(words) or "".join(words) in SECRET_KEYS or not SECRET_PAIRS.isdisjoint(pairs):
-        return _Promise.SECRET
-    return _Promise.SECRET_TEXT if words and words[-1] in SECRET_LABELS else _Promise.NOTHING
-
-
-_remembered = lru_cache(4096)(_judged)
-
-
 def may_hold_secrets(json: bytes) -> bool:
     """Whether it is worth while to decode a JSON text and to look at its keys."""
     return _HINT.search(json) is not None
@@ -177,9 +123,10 @@ def signs_in(raw: bytes) -> list[Sign]:
     overlap."""
     if _SIGN.search(raw) is None:
         return []
-    found = [*_flags(raw), *_members(raw)]
+    found = list(_named(raw))
     if _SHAPED.search(raw) is not None:
-        found += [_shaped(raw, name, *match.span()) for name, find in _finders() for match in find(raw)]
+        shaped = (_shaped(raw, name, *match.span()) for name, find in _finders() for match in find(raw))
+        found += [sign for sign in shaped if _is_random(raw, sign)]
     return sorted(found, key=lambda sign: (sign.start, -sign.end))
 
 
@@ -199,37 +146,77 @@ def _shaped(raw: bytes, name: str, start: int, end: int) -> Sign:
     return Sign(start, end, name, slice(before.end() if before else start, end - len(_AFTER.get(name, b""))))
 
 
-def _flags(raw: bytes) -> Iterator[Sign]:
+def _is_random(raw: bytes, sign: Sign) -> bool:
+    """Whether it looks as random as a secret of its shape does; most shapes say enough by themselves."""
+    return sign.kind not in _RANDOM or _RANDOM[sign.kind].search(raw[sign.secret]) is not None
+
+
+def _named(raw: bytes) -> Iterator[Sign]:
+    """What is known by its name, or by what stands before it."""
+    for pattern, sign_of in _LOOKS:
+        covered = 0
+        for match in pattern.finditer(raw):
+            # What stands in a value that is hidden already is not looked at again: that would take quadratic time.
+            if match.end() >= covered and (sign := sign_of(raw, match)) is not None:
+                covered = sign.end
+                yield sign
+
+
+def _flag(raw: bytes, match: Any) -> Sign | None:
     """`--password x`, `--password=x`, and `"--password", "x"` in a list."""
-    for match in _FLAGS.finditer(raw):
-        flag, closed, equals = match.groups()
-        if not is_secret_label(flag.decode()):
-            continue
-        if closed:
-            sign = _quoted(raw, match.end())
-        else:
-            sign = _with_name(raw, match.start(), match.end(), 1 if equals else 3, "flag")
-        if sign is not None:
-            yield sign
+    flag, closed, equals = match.groups()
+    if not is_secret_label(flag.decode()):
+        return None
+    if closed:
+        return _quoted(raw, match.end())
+    return _with_name(raw, match.start(), match.end(), 1 if equals else 3, "flag")
 
 
-def _members(raw: bytes) -> Iterator[Sign]:
+def _member(raw: bytes, match: Any) -> Sign | None:
     """`password=x`, `"password": "x"`, and everything in between."""
-    covered = 0
-    for match in _MEMBERS.finditer(raw):
-        opened, key, closed, separator = match.groups()
-        # What stands in a value that is hidden already is not looked at again: that would take quadratic time.
-        if match.end() < covered or not is_secret_label(name := key.decode()):
-            continue
-        if opened and closed:
-            sign = _quoted(raw, match.end()) or _plain(raw, match.end(), opened, whole=is_secret_key(name))
-        elif separator == b":" and not is_secret_key(name):
-            continue  # `auth: required` and the like are prose
-        else:
-            sign = _with_name(raw, match.start(2), match.end(), _LEAST_AFTER[separator], "assignment")
-        if sign is not None:
-            covered = sign.end
-            yield sign
+    opened, key, closed, separator = match.groups()
+    if not is_secret_label(name := key.decode()):
+        return None
+    if opened and closed:
+        return _quoted(raw, match.end()) or _plain(raw, match.end(), opened, whole=is_secret_key(name))
+    if separator == b":" and not is_secret_key(name):
+        return None  # `auth: required` and the like are prose
+    return _with_name(raw, match.start(2), match.end(), _LEAST_AFTER[separator], "assignment")
+
+
+def _pair(raw: bytes, match: Any) -> Sign | None:
+    """`"name": "DB_PASSWORD", "value": "x"`, where it cannot be decoded."""
+    name, quote = match.groups()
+    if not is_secret_label(name.decode()):
+        return None
+    return _quoted(raw, match.end()) or _plain(raw, match.end(), quote, whole=True)
+
+
+def _turned_pair(raw: bytes, match: Any) -> Sign | None:
+    """`"value": "x", "name": "DB_PASSWORD"`."""
+    value, name = match.groups()
+    if not is_secret_label(name.decode()) or _MARKER.match(value):
+        return None
+    start, end = match.span(1)
+    return Sign(start, end, "value", slice(start, end))
+
+
+def _listed(raw: bytes, match: Any) -> Sign | None:
+    """`define('DB_PASSWORD', 'x')` and `[["Authorization", "x"]]`."""
+    defined, name = match.groups()
+    promises = is_secret_label if defined else is_secret_header
+    return _quoted(raw, match.end()) if promises(name.decode()) else None
+
+
+def _word(raw: bytes, at: int) -> Sign | None:
+    """The word that begins here, or what stands in quotes; but not what follows if they end here: `"mysql -p", "x"`.
+    Ports are none: `docker run --name mysql -p3306:3306`."""
+    if _OPENS_WORD.match(raw, at):
+        return _quoted(raw, at)
+    found = _WORD.match(raw, at)
+    if found is None or _MARKER.match(raw, at) or _PORTS.fullmatch(found[0]):
+        return None
+    return Sign(at, found.end(), "value", slice(*found.span()))
 
 
 def _with_name(raw: bytes, start: int, at: int, least: int, shown: str) -> Sign | None:
@@ -285,3 +272,15 @@ def _end_of_brackets(raw: bytes, at: int) -> int:
         if depth == 0:
             return bracket.end()
     return len(raw)
+
+
+_LOOKS: tuple[tuple[Any, Callable[[bytes, Any], Sign | None]], ...] = (
+    (re2.compile(_FLAG), _flag),
+    (re2.compile(_MEMBER), _member),
+    (re2.compile(_PAIR), _pair),
+    (re2.compile(_TURNED_PAIR), _turned_pair),
+    (re2.compile(_LISTED), _listed),
+    (re2.compile(_BEFORE_QUOTES, _OPTIONS), lambda raw, match: _quoted(raw, match.end())),
+    (re2.compile(_BEFORE_WORDS, _OPTIONS), lambda raw, match: _word(raw, match.end())),
+)
+"""What is looked for by its name, and what makes a sign of it."""
