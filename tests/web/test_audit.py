@@ -78,7 +78,7 @@ async def test_what_disagrees_beside_the_log_is_told(sealed: Office, tmp_path: P
     found = await sealed.get("/audit/verify")
 
     assert (found["intact"], found["broken"]) == (False, None)
-    assert found["beside"] == ["The activity call-00009 is listed otherwise than entry 9 tells of it."]
+    assert found["beside"] == ["The activity call-00009 is listed otherwise than record 9 tells of it."]
 
 
 async def test_what_is_not_sealed_yet_is_counted(sealed: Office) -> None:

@@ -65,6 +65,7 @@ from interlock.store.rows import (
     token_row,
 )
 from interlock.store.sqlite_approvals import SqliteApprovals
+from interlock.store.sqlite_chain import begin_chain
 from interlock.store.sqlite_seals import SqliteSeals
 from interlock.store.writer import GroupWriter, Guard, Job, Limits, Rows
 
@@ -394,8 +395,7 @@ def prepare(path: Path, clock: Clock, patience: float) -> str:
         with closing(connect(path, patience)) as connection:
             migrate(connection, migrations())
             _write_ahead(connection)
-            connection.execute(queries.START_CHAIN, (secrets.token_hex(8), clock.now()))
-            (chain,) = connection.execute(queries.CHAIN).fetchone()
+            chain = begin_chain(connection, secrets.token_hex(8), clock.now())
     except (OSError, sqlite3.Error) as problem:
         raise StoreUnavailable(f"{path}: {_words(problem)}") from problem
     return chain

@@ -42,7 +42,7 @@ async def test_every_column_of_the_list_counts(tmp_path: Path, column: str) -> N
     value = OTHERWISE.get(column, "'null'")  # which is not the same as nothing
     tamper(folder, (f"UPDATE activity SET {column} = {value} WHERE id = 'call-00002'", ()))  # noqa: S608 - of constants
 
-    assert check(folder).beside == ["The activity call-00002 is listed otherwise than entry 4 tells of it."]
+    assert check(folder).beside == ["The activity call-00002 is listed otherwise than record 4 tells of it."]
 
 
 @pytest.mark.parametrize("column", ["body", "workspace"])
@@ -51,7 +51,7 @@ async def test_what_stands_behind_a_zero_byte_counts_too(tmp_path: Path, column:
     behind = f"UPDATE activity SET {column} = coalesce({column}, '') || char(0) || 'x' WHERE id = 'call-00002'"  # noqa: S608
     tamper(folder, (behind, ()))
 
-    assert check(folder).beside == ["The activity call-00002 is listed otherwise than entry 4 tells of it."]
+    assert check(folder).beside == ["The activity call-00002 is listed otherwise than record 4 tells of it."]
 
 
 async def test_no_column_can_pretend_to_be_several(tmp_path: Path) -> None:
@@ -72,7 +72,7 @@ async def test_no_column_can_pretend_to_be_several(tmp_path: Path) -> None:
     assert check(tmp_path).intact
     tamper(tmp_path, (forged, (body, last)))
 
-    assert check(tmp_path).beside == ["The activity call-00001 is listed otherwise than entry 1 tells of it."]
+    assert check(tmp_path).beside == ["The activity call-00001 is listed otherwise than record 1 tells of it."]
 
 
 async def test_no_more_is_told_than_was_asked_for(tmp_path: Path) -> None:

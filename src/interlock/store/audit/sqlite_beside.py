@@ -22,6 +22,7 @@ from interlock.store.approval_rows import approval_of
 from interlock.store.migrate import migrate, migrations
 from interlock.store.protocol import StoreUnavailable
 from interlock.store.rows import json_text, row_text
+from interlock.store.sqlite_chain import chain_names, misnamed
 
 BROKEN = (sqlite3.Error, UnicodeDecodeError)
 """How a file that somebody has put something else into shows; the second when that stands in the words of the error."""
@@ -30,14 +31,16 @@ BROKEN = (sqlite3.Error, UnicodeDecodeError)
 class Beside:
     """All that one snapshot of a database holds beside the entries of a chain."""
 
-    def __init__(self, connection: sqlite3.Connection, chain: str) -> None:
+    def __init__(self, connection: sqlite3.Connection, chain: str, head: str | None = None) -> None:
         self._connection = connection
         self._chain = chain
+        self._head = head
 
     def problems(self, pruned: int) -> Iterator[str]:
         """What is wrong with it, while entries up to `pruned` may be gone."""
         try:
             yield from self._damage()
+            yield from self._labels()
             yield from self._strangers()
             yield from self._guards()
             yield from self._list(pruned)
@@ -52,11 +55,21 @@ class Beside:
                 if found != b"ok":
                     yield f"The file is damaged: {text_of(found)}."
 
+    def _labels(self) -> Iterator[str]:
+        """Whether the file and its log are called what they are."""
+        if self._head is not None:
+            yield f"{self._head}: somebody changed the head."
+        names = chain_names(self._connection)
+        # A name that does not fit shows by the entries that stand in no place then.
+        if len(names) != 1 and (told := misnamed(self._connection, names)):
+            yield f"{told[0].upper()}{told[1:]}."
+
     def _strangers(self) -> Iterator[str]:
         """Entries that belong to no place in the chain."""
         ((strangers,),) = self._connection.execute(queries.STRANGERS, (self._chain,) * 4).fetchall()
         if strangers:
-            yield f"{strangers} entries stand in the log and in no place of its chain."
+            stand = "1 record stands" if strangers == 1 else f"{strangers} records stand"
+            yield f"{stand} in the log and in no place of its chain."
 
     def _guards(self) -> Iterator[str]:
         """Whether the tables still refuse what they were made to refuse."""
@@ -82,9 +95,9 @@ class Beside:
             elif row[0] is None:
                 missing += 1
                 if seq > pruned:
-                    yield f"The activity {text_of(subject)} (entry {seq}) is missing in the list."
+                    yield f"The activity {text_of(subject)} (record {seq}) is missing in the list."
             elif _told(row) != text:
-                yield f"The activity {text_of(subject)} is listed otherwise than entry {seq} tells of it."
+                yield f"The activity {text_of(subject)} is listed otherwise than record {seq} tells of it."
 
     def _approvals(self, pruned: int) -> Iterator[str]:
         """Whether approvals are kept as the list of activities tells of them."""
