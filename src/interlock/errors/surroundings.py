@@ -134,7 +134,7 @@ RANGE_REMOVED = Message(
 )
 RECORD_DAMAGED = Message(
     Code.AUDIT_UNAVAILABLE,
-    "{what} is damaged in the store: {problem}.",
+    "{what} is damaged: {problem}.",
     "Run `interlock audit verify`, which says what was changed, and keep a copy of the data folder.",
 )
 NOT_SEALED = Message(
