@@ -135,6 +135,10 @@ SELECT count(*), NULL, NULL, {", ".join(["NULL"] * len(_COLUMNS))} FROM latest
 """  # noqa: S608 - put together from constants
 LISTED = "SELECT count(*) FROM activity NOT INDEXED"
 
+# Some of the activities of which the log tells nothing; and the last entry that tells of one.
+UNTOLD = "SELECT id FROM activity WHERE id NOT IN (SELECT subject FROM entry WHERE chain = ?) ORDER BY id LIMIT ?"
+LAST_TOLD = "SELECT max(seq) FROM entry WHERE chain = ? AND subject = ?"
+
 # Approvals that are on record and not kept. The activity of an approval has its id.
 APPROVALS_LOST = """
 SELECT id FROM activity NOT INDEXED

@@ -306,7 +306,16 @@ async def test_an_activity_taken_off_the_list_or_put_onto_it_is_found(folder: Pa
     assert check(folder).beside == ["The activity call-00003 (record 6) is missing in the list."]
 
     tamper(folder, ("INSERT INTO activity (id, at, type, status, body) SELECT 'new', 1, 'system', 'error', '{}'", ()))
-    assert check(folder).beside[-1] == "1 activities are in the list of which the log tells nothing."
+    assert check(folder).beside[-1] == "1 activity is in the list of which the log tells nothing: new."
+
+
+async def test_of_activities_that_the_log_does_not_know_the_first_are_named(folder: Path) -> None:
+    put = "INSERT INTO activity (id, at, type, status, body) VALUES (?, 1, 'system', 'error', '{}')"
+    tamper(folder, *((put, (f"new-{number}",)) for number in range(5)))
+
+    assert check(folder).beside == [
+        "5 activities are in the list of which the log tells nothing: new-0, new-1, new-2, …."
+    ]
 
 
 async def test_a_guard_that_was_taken_off_is_found(folder: Path) -> None:
