@@ -12,7 +12,7 @@ from interlock.core.safety import SafetyClass
 from interlock.store.audit.seals import Keep
 from interlock.store.chain import Break
 from interlock.store.inspect import Looked, Remembered, kept_servers, look, remembered, versions_of
-from interlock.store.migrate import migrations
+from interlock.store.migrate import migrate, migrations
 from interlock.store.protocol import KeptServer, Store, StoreUnavailable
 from interlock.store.sqlite import SqliteStore
 from tests.store.audit.logs import Office, sealed_folder, tamper
@@ -129,10 +129,38 @@ def test_without_a_database_nothing_is_kept(tmp_path: Path) -> None:
 async def test_the_version_is_told_beside_the_one_that_is_known(store: Store, path: Path) -> None:
     known = migrations()[-1].version
     assert versions_of(path) == (known, known)
-    with closing(sqlite3.connect(path)) as connection:
-        connection.execute("PRAGMA user_version = 1")
+    older = path.with_name("older.db")
+    with closing(sqlite3.connect(older, isolation_level=None)) as connection:
+        migrate(connection, migrations()[:1])
 
-    assert versions_of(path) == (1, known)
+    assert versions_of(older) == (1, known)
+
+
+@pytest.mark.parametrize("version", [0, 5])
+async def test_a_version_that_the_tables_contradict_is_refused(store: Store, path: Path, version: int) -> None:
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute(f"PRAGMA user_version = {version}")
+
+    with pytest.raises(StoreUnavailable, match=f"says version {version}, and it has the parts of version 6"):
+        versions_of(path)
+
+
+@pytest.mark.parametrize(
+    ("statement", "told"),
+    [
+        ("DELETE FROM chain", "the row is gone"),
+        ("INSERT INTO chain VALUES ('', 0)", "2 rows say"),
+        ("UPDATE chain SET id = 'other'", "names another"),
+    ],
+)
+async def test_a_log_whose_name_is_gone_is_broken(store: Store, path: Path, statement: str, told: str) -> None:
+    await store.write([activity(1)])
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute(statement)
+    found = look(path, 10).broken
+
+    assert found is not None
+    assert told in found.problem
 
 
 @pytest.mark.parametrize("statement", ["CREATE TABLE theirs (a)", "PRAGMA user_version = 9"])

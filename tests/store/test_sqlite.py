@@ -179,6 +179,30 @@ async def test_a_store_that_could_not_start_refuses_and_can_be_closed(path: Path
     await newer.close()
 
 
+@pytest.mark.parametrize(
+    ("statement", "told"),
+    [
+        ("PRAGMA user_version = 0", "says version 0, and it has the parts of version 6: somebody changed the head"),
+        ("PRAGMA user_version = 5", "says version 5, and it has the parts of version 6: somebody changed the head"),
+        ("PRAGMA application_id = 1", "names another program, and it has the parts of our version 6"),
+        ("DELETE FROM chain", "The row is gone that says which log this is"),
+        ("INSERT INTO chain VALUES ('', 0)", "2 rows say which log this is"),
+        ("UPDATE chain SET id = 'other'", "The row that says which log this is names another"),
+    ],
+)
+async def test_a_database_that_says_something_else_than_it_has_is_not_started_on(
+    path: Path, statement: str, told: str
+) -> None:
+    store = SqliteStore(path, TickingClock())
+    await store.start()
+    await store.write([activity(1)])
+    await store.close()
+    run_elsewhere(path, statement)
+
+    with pytest.raises(StoreUnavailable, match=told):
+        await SqliteStore(path, TickingClock()).start()
+
+
 def test_a_folder_that_may_only_be_read_is_refused_and_checked_and_works_once_it_may_be_written() -> None:
     with tempfile.TemporaryDirectory() as name:
         Path(name).chmod(0o755)

@@ -9,6 +9,7 @@ from interlock.core.model import OperationType
 from interlock.core.safety import Effect, SafetyClass
 from interlock.store.protocol import ActivityType
 from interlock.web.activity import shown
+from tests.store.audit.logs import tamper
 from tests.web.office import NOW, Office, activity
 
 RECORDED = (
@@ -161,3 +162,23 @@ async def test_an_unknown_activity_is_not_found(bare: Office) -> None:
 def test_the_clock_of_these_tests_is_where_they_think() -> None:
     assert shown(activity(0))["at"] == "2026-09-21T14:13:20.000000Z"
     assert activity(0).at == NOW
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "told"),
+    [
+        ("status", "success\x1b[31m", "'success\\x1b[31m' is not a valid CallState"),
+        ("type", "mine", "'mine' is not a valid ActivityType"),
+        ("body", "{", "Expecting property name"),
+    ],
+)
+async def test_a_row_that_was_changed_is_said_to_be_damaged_and_blames_nobody_who_asks(
+    recorded: Office, column: str, value: str, told: str
+) -> None:
+    tamper(recorded.folder, (f"UPDATE activity SET {column} = ? WHERE id = 'act-0003'", (value,)))  # noqa: S608
+    for path in ("/activity", "/activity/act-0003"):
+        refused = await recorded.ask("GET", path, "auditor")
+
+        assert (refused.status_code, refused.json()["code"]) == (503, "AUDIT_UNAVAILABLE")
+        assert refused.json()["detail"].startswith(f"The record of activity 'act-0003' is damaged: {told}")
+        assert refused.json()["fix"].startswith("Run `interlock audit verify`")

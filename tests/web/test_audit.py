@@ -78,7 +78,7 @@ async def test_what_disagrees_beside_the_log_is_told(sealed: Office, tmp_path: P
     found = await sealed.get("/audit/verify")
 
     assert (found["intact"], found["broken"]) == (False, None)
-    assert found["beside"] == ["The activity call-00009 is listed otherwise than entry 9 tells of it."]
+    assert found["beside"] == ["The activity call-00009 is listed otherwise than record 9 tells of it."]
 
 
 async def test_what_is_not_sealed_yet_is_counted(sealed: Office) -> None:
@@ -93,8 +93,17 @@ async def test_without_an_anchor_the_check_says_so(sealed: Office, tmp_path: Pat
     assert (await sealed.get("/audit/verify"))["anchored"] is None
 
 
+async def test_a_database_that_is_gone_is_missed(sealed: Office, tmp_path: Path) -> None:
+    (tmp_path / DATABASE).rename(tmp_path / "gone.db")
+    found = await sealed.get("/audit/verify")
+
+    assert (found["intact"], found["broken"]["seq"]) == (False, 1)
+    assert "the whole log: the anchor has" in found["broken"]["problem"]
+
+
 async def test_a_database_that_cannot_be_read_is_told_with_a_way_out(sealed: Office, tmp_path: Path) -> None:
     (tmp_path / DATABASE).rename(tmp_path / "gone.db")
+    (tmp_path / DATABASE).mkdir()
     answer = await sealed.ask("GET", "/audit/verify")
 
     assert (answer.status_code, answer.json()["code"]) == (503, "AUDIT_UNAVAILABLE")

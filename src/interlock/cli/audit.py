@@ -8,7 +8,8 @@ history. An anchor that is kept elsewhere is what takes one of the three away.
 """
 
 import argparse
-from collections.abc import Iterable
+import contextlib
+from collections.abc import Generator, Iterable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -24,7 +25,7 @@ from interlock.cli.render import counted, note, print_json, print_lines, short_t
 from interlock.core.model import Json
 from interlock.core.times import iso
 from interlock.errors import Exit, InterlockError
-from interlock.store.audit.verify import Span, Unreadable, Verification
+from interlock.store.audit.verify import Beyond, Removed, Span, Unreadable, Verification
 from interlock.store.folder import DataFolder
 from interlock.store.protocol import StoreUnavailable
 
@@ -32,9 +33,27 @@ _DIGITS = 18
 """No log has a record with a longer number."""
 
 
-def _add_span(parser: Options, last: str = "the last record") -> None:
-    parser.add_argument("--from", dest="first", type=_number, default=1, metavar="N", help="the first record")
+def _add_span(parser: Options, last: str) -> None:
+    parser.add_argument("--from", dest="first", type=_number, metavar="N", help="the first record")
     parser.add_argument("--to", dest="last", type=_number, metavar="N", help=last)
+
+
+def _span(values: Values) -> Span:
+    first = values.first or 1
+    if values.last is not None and values.last < first:
+        raise InterlockError(errors.RANGE_BACKWARDS(first=first, last=values.last))
+    return Span(first, values.last)
+
+
+@contextlib.contextmanager
+def _in_the_log(done: str) -> Generator[None]:
+    """Tell of a stretch that is not there what keeps it from being checked or exported."""
+    try:
+        yield
+    except Beyond as beyond:
+        raise InterlockError(errors.RANGE_BEYOND(first=beyond.first, end=beyond.end)) from None
+    except Removed as gone:
+        raise InterlockError(errors.RANGE_REMOVED(done=done, upto=gone.upto, next=gone.upto + 1)) from None
 
 
 def _number(text: str) -> int:
@@ -50,7 +69,7 @@ def _verify_options(parser: Options) -> None:
     parser.add_argument("--anchor", metavar="FILE", help="seals kept elsewhere (default: those of the configuration)")
     parser.add_argument("--key", metavar="FILE", help="the public keys (default: seal.pub in the data folder)")
     parser.add_argument("--export", metavar="FILE", help="check what `audit export` wrote, instead of the database")
-    _add_span(parser)
+    _add_span(parser, "the last record; the check goes on to the next seal")
     add_json(parser)
 
 
@@ -59,7 +78,7 @@ def _verify(values: Values) -> Exit:
     if values.json:
         print_json(_as_json(found))
     else:
-        print_lines(_told(found))
+        print_lines(_told(found, part=values.first is not None or values.last is not None))
     return Exit.OK if found.intact else Exit.CHAIN_BROKEN
 
 
@@ -67,17 +86,19 @@ def _checked(values: Values) -> Verification:
     from interlock.store.audit.check import check_export, check_folder
     from interlock.store.audit.keys import folder_keys, known_keys
 
-    folder = folder_of(values)
+    folder, span = folder_of(values), _span(values)
+    if values.export is not None and (values.first or values.last):
+        raise InterlockError(errors.RANGE_OF_EXPORT())
     key, anchor = (None if each is None else Path(each) for each in (values.key, values.anchor))
     try:
         if values.export is not None:
             known = folder_keys(folder.path) if key is None else known_keys(key)
             return check_export(Path(values.export), known, anchor)
-        span, own = Span(values.first, values.last), anchor is None
+        own = anchor is None
         if own:
             _must_be_in(folder, values)
         usual = _usual_anchor(values, folder) if anchor is None else anchor
-        with bar() as told:
+        with _in_the_log("checked"), bar() as told:
             return check_folder(
                 folder.path, usual, span, key, lambda done, total: told("records", done, total), own=own
             )
@@ -104,24 +125,28 @@ def _usual_anchor(values: Values, folder: DataFolder) -> Path | None:
     return anchor_of(load_config(values), folder.path)
 
 
-def _told(found: Verification) -> list[str]:
-    broken = found.broken
-    lines = [
-        "The log is intact."
-        if found.intact
-        else f"BROKEN at record {broken.seq}: {broken.problem}."
-        if broken is not None
-        else "The log is intact, and what is kept beside it does not agree with it:"
-    ]
-    lines += [f"  {each}" for each in found.beside]
-    if found.first is None:
-        lines.append("There was no record to check.")
-    else:
+def _told(found: Verification, *, part: bool) -> list[str]:
+    lines = [_verdict(found, part=part), *(f"  {each}" for each in found.beside[1:])]
+    if found.beside:
+        lines.append("The records themselves hold together; what is kept beside them does not agree with them.")
+    if found.records:
         lines.append(f"{counted(found.records, 'record')} checked: {found.first} to {found.last}.")
+    else:
+        lines.append("There was no record to check.")
     if found.pruned:
         at = "" if found.pruned_at is None else f" on {short_time(iso(found.pruned_at))}"
         lines.append(f"Records up to {found.pruned} were removed{at}, which a seal says.")
     return [*lines, *_sealed(found), *found.notes]
+
+
+def _verdict(found: Verification, *, part: bool) -> str:
+    if found.broken is not None:
+        return f"BROKEN at record {found.broken.seq}: {found.broken.problem}."
+    if found.beside:
+        return f"BROKEN: {found.beside[0]}"
+    if not found.records:
+        return "The log is empty."
+    return "These records are intact." if part else "The log is intact."
 
 
 def _sealed(found: Verification) -> Iterable[str]:
@@ -129,13 +154,17 @@ def _sealed(found: Verification) -> Iterable[str]:
     if not found.sealed and not found.anchored:
         yield "It is not sealed: its records are chained, but whoever can write to it may have written all of it anew."
         return
-    yield f"{counted(found.checkpoints, 'checkpoint')}, the last on record {found.sealed}."
+    if found.checkpoints:
+        yield f"{counted(found.checkpoints, 'checkpoint')}, the last on record {found.sealed}."
+    none = found.records and found.unsealed == found.records
     if not found.anchored:
         yield "Without an anchor: that the end was cut off would not show."
     else:
         further = f", and the seals in the log go on to {found.sealed}" if found.sealed > found.anchored else ""
-        yield f"The anchor covers records up to {found.anchored}{further}."
-    if found.unsealed:
+        yield f"The anchor covers records up to {found.anchored}{further}{', and none of these' if none else ''}."
+    if none:
+        yield "No seal is on these records or behind them: they hang together, as anybody can make them do."
+    elif found.unsealed:
         yield f"{counted(found.unsealed, 'record')} at the end: chained, and not sealed yet."
 
 
@@ -153,17 +182,15 @@ def _export_options(parser: Options) -> None:
 
 
 def _export(values: Values) -> Exit:
-    from interlock.store.audit.export import NothingThere, write_export
+    from interlock.store.audit.export import write_export
     from interlock.store.audit.sqlite_log import open_log
 
-    folder = folder_of(values)
+    folder, span = folder_of(values), _span(values)
     _must_be_in(folder, values)
     made_by = f"interlock {__version__}"
     try:
-        with open_log(folder.database) as log, output(values.output, folder) as put:
-            written = write_export(log, Span(values.first, values.last), put, made_by)
-    except NothingThere:
-        raise bad("there is no record in that stretch of the log", "Choose others with --from and --to.") from None
+        with _in_the_log("exported"), open_log(folder.database) as log, output(values.output, folder) as put:
+            written = write_export(log, span, put, made_by)
     except (StoreUnavailable, Unreadable) as failed:
         raise InterlockError(errors.AUDIT_UNREADABLE(problem=failed)) from None
     told = f"Records {written.first} to {written.last} exported"

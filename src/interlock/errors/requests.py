@@ -80,6 +80,23 @@ BAD_PARAMS = Message(
     "Send the params that the protocol has for {method}.",
 )
 
+# Stretches of the log -------------------------------------------------------------------------------------------
+RANGE_BACKWARDS = Message(
+    Code.BAD_REQUEST,
+    "Record {last} comes before record {first}, so nothing is between them.",
+    "Give the smaller number to --from and the larger one to --to.",
+)
+RANGE_BEYOND = Message(
+    Code.BAD_REQUEST,
+    "There is no record {first}: the log goes up to record {end}.",
+    "Choose a record that is there with --from.",
+)
+RANGE_OF_EXPORT = Message(
+    Code.BAD_REQUEST,
+    "An export is checked as a whole, and --from and --to say otherwise.",
+    "Leave them out, or export less: `interlock audit export --from N --to N`.",
+)
+
 # Tokens of an issuer --------------------------------------------------------------------------------------------
 JWT_UNREADABLE = Message(
     Code.UNAUTHENTICATED,

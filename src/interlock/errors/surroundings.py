@@ -127,6 +127,16 @@ NO_LOG = Message(
     "There is no log in {folder}.",
     "Nothing was made there. Choose the data folder of a gateway with --data-dir.",
 )
+RANGE_REMOVED = Message(
+    Code.AUDIT_UNAVAILABLE,
+    "Nothing of that stretch was {done}: records up to {upto} were removed.",
+    "Choose later ones: --from {next}.",
+)
+RECORD_DAMAGED = Message(
+    Code.AUDIT_UNAVAILABLE,
+    "{what} is damaged: {problem}.",
+    "Run `interlock audit verify`, which says what was changed, and keep a copy of the data folder.",
+)
 NOT_SEALED = Message(
     Code.AUDIT_UNAVAILABLE,
     "The log could not be sealed: {problem}",

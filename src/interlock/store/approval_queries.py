@@ -46,7 +46,7 @@ GET_APPROVAL = f"{_APPROVAL} WHERE id = ?"
 # Every approval, with what the list of activities tells of it; those of which it tells nothing are left out.
 WITH_TOLD = """
 SELECT approval.id, approval.status, version, approver, gateway, answered, created_at, decided_at, expires_at, votes,
-    approval.body, approval.requester, approval.workspace, approval.session_id, activity.body
+    approval.body, waits_for, approval.requester, approval.workspace, approval.session_id, activity.body
 FROM approval NOT INDEXED JOIN activity ON activity.id = approval.id
 WHERE activity.type = 'approval' AND activity.approval_id = approval.id
 """

@@ -17,7 +17,7 @@ from interlock.core.freezes import Freeze, FreezeKind, Frozen
 from interlock.core.grants import Grant, GrantKey, GrantScope
 from interlock.core.lifecycle import ApprovalState
 from interlock.core.model import HoldTerms
-from interlock.store.protocol import StoreUnavailable
+from interlock.store.protocol import Damaged
 from interlock.store.rows import Row, json_text, storable
 
 T = TypeVar("T")
@@ -80,11 +80,11 @@ def changed_row(approval: Approval) -> Row:
 
 
 def approval_of(row: Sequence[Any]) -> Approval:
-    """The approval of a row. Raises StoreUnavailable when it is none: then somebody has changed the file."""
+    """The approval of a row. Raises Damaged when it is none: then somebody has changed the file."""
     try:
         return _approval_of(row)
     except (msgspec.MsgspecError, ValueError) as unreadable:
-        raise StoreUnavailable(f"The row of approval {row[0]} cannot be read: {unreadable}") from unreadable
+        raise Damaged(f"The row of approval {row[0]}", unreadable) from unreadable
 
 
 def _approval_of(row: Sequence[Any]) -> Approval:
@@ -103,6 +103,12 @@ def _approval_of(row: Sequence[Any]) -> Approval:
         expires_at=expires_at,
         votes=_decoded(votes, tuple[Vote, ...]),
     )
+
+
+def derived(approval: Approval) -> Row:
+    """What the row of an approval holds that follows from the rest of it: `waits_for`, `votes`, `body`. A text that
+    means the same and is written otherwise is not ours."""
+    return waits_for(approval.key), _votes(approval), _body(approval)
 
 
 def grant_row(grant: Grant) -> Row:

@@ -20,6 +20,7 @@ from interlock.store.migrate import versions
 from interlock.store.protocol import KeptServer, LogEntry, StoreUnavailable
 from interlock.store.rows import entry_of, reviewed_of, server_of
 from interlock.store.sqlite import PATIENCE, READER_PRAGMAS, connect
+from interlock.store.sqlite_chain import chain_names, misnamed
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +36,10 @@ def look(path: Path, most: int) -> Looked:
     """Check the newest entries of the log; raises StoreUnavailable when the database cannot be read."""
     try:
         with closing(connect(path, PATIENCE, READER_PRAGMAS)) as connection:
-            (chain,) = connection.execute(queries.CHAIN).fetchone() or ("",)
+            names = chain_names(connection)
+            if told := misnamed(connection, names):
+                return Looked(0, None, Break(1, told))
+            chain = names[0] if names else ""
             ((end,),) = connection.execute(queries.LOG_END, (chain,)).fetchall()
             # One more, which those that are checked have to follow; the first of all follows nothing.
             rows = connection.execute(queries.ENTRIES, (chain, max(0, end - most - 1), most + 1)).fetchall()

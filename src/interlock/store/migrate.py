@@ -4,11 +4,13 @@ Each migration is one transaction, and the version it leads to is written in it:
 between finds the database as it was before that migration, and runs it again. The version stands in `user_version`, and
 `application_id` says that the database is ours at all.
 
-This module refuses a database of a newer version and one that belongs to something else, and it never goes back.
+This module refuses a database of a newer version, one that belongs to something else and one whose head says less than
+its parts do, and it never goes back.
 """
 
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
+from contextlib import closing
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -18,11 +20,11 @@ from interlock.store.queries import BEGIN, COMMIT
 
 APPLICATION_ID = int.from_bytes(b"Intl")
 
-# Whose the database is, how far it has come, and whether anything is in it. Pragmas and not the tables of the same
+# Whose the database is, how far it has come, and what is in it. Pragmas and not the tables of the same
 # names: in the place of those somebody could have put a view, and one can be without end.
 _APPLICATION = "PRAGMA application_id"
 _VERSION = "PRAGMA user_version"
-_PARTS = "SELECT count(*) FROM sqlite_master"
+_PARTS = "SELECT name FROM sqlite_master"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +45,7 @@ def migrations(folder: str = "migrations") -> tuple[Migration, ...]:
 
 def migrate(connection: sqlite3.Connection, steps: Sequence[Migration]) -> None:
     """Apply what is missing. The connection must be in autocommit mode."""
-    _refuse_others(connection, steps[-1].version)
+    _refuse_others(connection, steps)
     for step in steps:
         if _version(connection) < step.version:
             _apply(connection, step)
@@ -51,9 +53,34 @@ def migrate(connection: sqlite3.Connection, steps: Sequence[Migration]) -> None:
 
 def versions(connection: sqlite3.Connection) -> tuple[int, int]:
     """How far the database has come, and how far this program would bring it. Raises for one that it would refuse."""
-    known = migrations()[-1].version
-    _refuse_others(connection, known)
-    return _version(connection), known
+    _refuse_others(connection, migrations())
+    return _version(connection), migrations()[-1].version
+
+
+def wrong_head(connection: sqlite3.Connection, steps: Sequence[Migration]) -> str | None:
+    """What the head of a database says of it, and its parts contradict; None when they agree. No crash leaves them so,
+    because each migration is one transaction."""
+    application, version, parts = _origin(connection)
+    if not parts or (application == APPLICATION_ID and version >= steps[-1].version):
+        return None
+    made = _made(parts, steps)
+    if made and application != APPLICATION_ID:
+        return f"The head of the database names another program, and it has the parts of our version {made}"
+    if version < made:
+        return f"The head of the database says version {version}, and it has the parts of version {made}"
+    return None
+
+
+def _made(parts: Set[str], steps: Sequence[Migration]) -> int:
+    """The last version all of whose new parts are among these."""
+    made, before = 0, frozenset[str]()
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as empty:
+        for step in steps:
+            _apply(empty, step)
+            after = _parts(empty)
+            made = step.version if after - before and after - before <= parts else made
+            before = after
+    return made
 
 
 def _apply(connection: sqlite3.Connection, step: Migration) -> None:
@@ -82,9 +109,14 @@ def _statements(sql: str) -> Iterator[str]:
         yield statement
 
 
-def _refuse_others(connection: sqlite3.Connection, known: int) -> None:
-    application, version, tables = _origin(connection)
-    if application != APPLICATION_ID and (version or tables):
+def _refuse_others(connection: sqlite3.Connection, steps: Sequence[Migration]) -> None:
+    if told := wrong_head(connection, steps):
+        raise StoreUnavailable(
+            f"{told}: somebody changed the head. Nothing was changed; `interlock audit verify` checks what is in it."
+        )
+    known = steps[-1].version
+    application, version, parts = _origin(connection)
+    if application != APPLICATION_ID and (version or parts):
         raise not_ours("a path")
     if version > known:
         raise newer(version, known, "path")
@@ -105,14 +137,19 @@ def newer(version: int, known: int, place: str) -> StoreUnavailable:
     )
 
 
-def _origin(connection: sqlite3.Connection) -> list[int]:
+def _origin(connection: sqlite3.Connection) -> tuple[int, int, Set[str]]:
     """All three of one moment, because another process may be migrating the database right now."""
     if connection.in_transaction:
-        return [connection.execute(each).fetchone()[0] for each in (_APPLICATION, _VERSION, _PARTS)]
+        ((application,),) = connection.execute(_APPLICATION).fetchall()
+        return application, _version(connection), _parts(connection)
     connection.execute("BEGIN")
     found = _origin(connection)
     connection.execute(COMMIT)
     return found
+
+
+def _parts(connection: sqlite3.Connection) -> frozenset[str]:
+    return frozenset(name for (name,) in connection.execute(_PARTS))
 
 
 def _version(connection: sqlite3.Connection) -> int:

@@ -33,6 +33,15 @@ class StoreUnavailable(Exception):
     """The store cannot write. The message says what the database said."""
 
 
+class Damaged(StoreUnavailable):
+    """A row is not what the store writes: somebody has changed the file. `what` names the row."""
+
+    def __init__(self, what: str, problem: object) -> None:
+        super().__init__(f"{what} cannot be read: {problem}")
+        self.what = what
+        self.problem = problem
+
+
 class ActivityType(StrEnum):
     TOOL_CALL = "tool_call"
     POLICY_DECISION = "policy_decision"

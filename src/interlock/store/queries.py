@@ -15,11 +15,17 @@ from interlock.store.rows import Row, SqlValue, nearest_integer, place_of
 BEGIN = "BEGIN IMMEDIATE"
 COMMIT = "COMMIT"
 
-# Makes the chain of a new database; does nothing in one that has its chain.
-START_CHAIN = "INSERT INTO chain (id, started_at) SELECT ?, ? WHERE NOT EXISTS (SELECT 1 FROM chain)"
+# Makes the chain of a new database; does nothing in one that has a log, though its row may be gone.
+START_CHAIN = """
+INSERT INTO chain (id, started_at) SELECT ?, ?
+WHERE NOT EXISTS (SELECT 1 FROM chain) AND NOT EXISTS (SELECT 1 FROM entry) AND NOT EXISTS (SELECT 1 FROM seal)
+"""
 
-# The chain that this database continues.
+# The chain that this database continues, one row; whether entries belong to another; and a chain that something in it
+# belongs to.
 CHAIN = "SELECT id FROM chain"
+OTHER_CHAIN = "SELECT EXISTS (SELECT 1 FROM entry WHERE chain < ?) OR EXISTS (SELECT 1 FROM entry WHERE chain > ?)"
+FOUND_CHAIN = "SELECT chain FROM entry UNION ALL SELECT chain FROM seal LIMIT 1"
 
 # Where the chain stands. Asked within each transaction, so that another process may write to it too.
 TIP = "SELECT seq, hash FROM entry WHERE chain = ? ORDER BY seq DESC LIMIT 1"
@@ -128,6 +134,10 @@ UNION ALL
 SELECT count(*), NULL, NULL, {", ".join(["NULL"] * len(_COLUMNS))} FROM latest
 """  # noqa: S608 - put together from constants
 LISTED = "SELECT count(*) FROM activity NOT INDEXED"
+
+# Some of the activities of which the log tells nothing; and the last entry that tells of one.
+UNTOLD = "SELECT id FROM activity WHERE id NOT IN (SELECT subject FROM entry WHERE chain = ?) ORDER BY id LIMIT ?"
+LAST_TOLD = "SELECT max(seq) FROM entry WHERE chain = ? AND subject = ?"
 
 # Approvals that are on record and not kept. The activity of an approval has its id.
 APPROVALS_LOST = """

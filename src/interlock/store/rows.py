@@ -24,7 +24,7 @@ from interlock.core.drift import Definition, Reviewed, definition_of
 from interlock.core.lifecycle import CallState
 from interlock.core.model import Json, Micros
 from interlock.core.redact import NOTHING_KNOWN, KnownSecrets, has_nothing_to_hide, redact, redact_text, redact_texts
-from interlock.store.protocol import Activity, ActivityCount, ActivityType, KeptServer, LogEntry, Token
+from interlock.store.protocol import Activity, ActivityCount, ActivityType, Damaged, KeptServer, LogEntry, Token
 
 SqlValue: TypeAlias = str | int | bytes | None
 Row: TypeAlias = tuple[SqlValue, ...]
@@ -82,9 +82,12 @@ def _without_secrets(activity: Activity, known: KnownSecrets) -> Activity:
 
 
 def activity_of(row: Sequence[Any]) -> Activity:
-    """The activity of a row."""
+    """The activity of a row. Raises Damaged when it is none: a status that is none says nothing of whoever asked."""
     identity, at, kind, status, body, *optional = row
-    return Activity(identity, at, ActivityType(kind), CallState(status), json.loads(body), *optional)
+    try:
+        return Activity(identity, at, ActivityType(kind), CallState(status), json.loads(body), *optional)
+    except ValueError as unreadable:
+        raise Damaged(f"The record of activity '{identity}'", unreadable) from unreadable
 
 
 def entry_of(row: Sequence[Any]) -> LogEntry:
@@ -152,9 +155,13 @@ def server_of(enabled: int, definition: str | None) -> KeptServer:
 
 
 def count_of(row: Sequence[Any], width: Micros) -> ActivityCount:
-    """One count, from a row that begins with the number of its stretch of time."""
+    """One count, from a row that begins with the number of its stretch of time. Raises Damaged."""
     stretch, status, safety_class, server, verdict, count = row
-    return ActivityCount(stretch * width, CallState(status), safety_class, server, verdict, count)
+    try:
+        state = CallState(status)
+    except ValueError as unreadable:
+        raise Damaged("The record of an activity", unreadable) from unreadable
+    return ActivityCount(stretch * width, state, safety_class, server, verdict, count)
 
 
 def storable(row: Row) -> Row:

@@ -30,6 +30,7 @@ from interlock.store.migrate import migrate, migrations
 from interlock.store.protocol import StoreUnavailable
 from interlock.store.rows import Record, Row
 from interlock.store.sql import SqlStore
+from interlock.store.sqlite_chain import begin_chain
 from interlock.store.writer import Job, Limits
 
 PATIENCE = 2.0
@@ -178,8 +179,7 @@ def prepare(path: Path, clock: Clock, patience: float) -> str:
         with closing(connect(path, patience)) as connection:
             migrate(connection, migrations())
             _write_ahead(connection)
-            connection.execute(queries.START_CHAIN, (secrets.token_hex(8), clock.now()))
-            (chain,) = connection.execute(queries.CHAIN).fetchone()
+            chain = begin_chain(connection, secrets.token_hex(8), clock.now())
     except (OSError, sqlite3.Error) as problem:
         raise StoreUnavailable(f"{path}: {_words(problem)}") from problem
     return chain

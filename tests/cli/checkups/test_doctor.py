@@ -1,5 +1,6 @@
 """`interlock doctor`: nineteen checks, an exit code that says whether something was found, and repairs."""
 
+import asyncio
 import socket
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from interlock.store.folder import DATABASE, LOCK, DataFolder
 from tests.cli.aged import GONE, aged, version_of
 from tests.cli.running import Beside, Interlock, Outcome, configure, gateway_beside
 from tests.running import server_yaml
+from tests.store.audit.logs import sealed_folder, tamper
 from tests.upstream.running import stdio_argv
 
 NAMES = (
@@ -224,3 +226,32 @@ def test_the_codes_are_listed_and_nothing_is_checked(il: Interlock, tmp_path: Pa
     assert [line.split()[:2] for line in done.lines[1:]] == [[each.code, each.check] for each in CODES.values()]
     assert [each["code"] for each in as_json.json["items"]] == [each.code for each in CODES.values()]
     assert not Path(data).exists()
+
+
+def test_a_database_that_is_gone_is_missed_by_its_anchor_and_no_other_is_begun(
+    il: Interlock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = tmp_path / "own"
+    asyncio.run(sealed_folder(data))
+    (data / DATABASE).unlink()
+    monkeypatch.setenv("INTERLOCK_DATA_DIR", str(data))
+    done = il("doctor", "--json")
+    checks = {each["check"]: each for each in done.json["checks"]}
+
+    assert (done.exit, checks["database"]["state"]) == (20, "fail")
+    assert "the anchor has 4 seals on records up to 40" in checks["database"]["text"]
+    assert "starting one would begin a new log" in checks["seals"]["text"]
+    assert not (data / DATABASE).exists()
+
+
+def test_a_head_that_says_less_than_is_in_the_database_is_a_finding(
+    il: Interlock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = tmp_path / "own"
+    asyncio.run(sealed_folder(data))
+    tamper(data, ("PRAGMA user_version = 0", ()))
+    monkeypatch.setenv("INTERLOCK_DATA_DIR", str(data))
+    schema = {each["check"]: each for each in il("doctor", "--json").json["checks"]}["schema"]
+
+    assert schema["state"] == "fail"
+    assert schema["text"].startswith("The head of the database says version 0, and it has the parts of version 6")

@@ -9,7 +9,9 @@ from interlock.core.lifecycle import CallState
 from interlock.store.audit.anchor import ANCHOR, Anchor
 from interlock.store.audit.check import check_folder
 from interlock.store.audit.sealer import Sealer
+from interlock.store.audit.sqlite_log import open_log
 from interlock.store.audit.verify import Verification
+from interlock.store.chain import entry_hash
 from interlock.store.folder import DATABASE
 from interlock.store.protocol import Activity, ActivityType
 from interlock.store.sql import SqlStore
@@ -59,6 +61,19 @@ async def sealed_folder(folder: Path, calls: int = 20, every: int = 5) -> Path:
 def check(folder: Path, *, anchored: bool = True) -> Verification:
     """What the check says of a folder."""
     return check_folder(folder, folder / ANCHOR if anchored else None)
+
+
+def rewrite(folder: Path, first: int) -> None:
+    """Write the log anew from this record on, as somebody without the key can: each record follows the one before."""
+    with open_log(folder / DATABASE) as log:
+        chain, rows = log.chain, list(log.entries(first - 1, None))
+    prev, statements = rows[0][5], list[tuple[str, tuple[object, ...]]]()
+    for seq, at, kind, subject, text, *_ in rows:
+        changed = text.replace(b"note", b"nota").decode()
+        sealed = entry_hash(chain, seq, at, kind.decode(), subject.decode(), changed, prev)
+        statements.append(("UPDATE entry SET text = ?, prev = ?, hash = ? WHERE seq = ?", (changed, prev, sealed, seq)))
+        prev = sealed
+    tamper(folder, *statements)
 
 
 def tamper(folder: Path, *statements: tuple[str, tuple[object, ...]], guarded: bool = True) -> None:

@@ -9,7 +9,7 @@ from interlock.store.audit.anchor import ANCHOR
 from interlock.store.audit.check import check_export, check_folder
 from interlock.store.audit.export import write_export
 from interlock.store.audit.keys import PUBLIC, KnownKeys, folder_keys, known_keys
-from interlock.store.audit.sqlite_log import open_log
+from interlock.store.audit.sqlite_log import NoLog, open_log
 from interlock.store.audit.verify import STEP, Span
 from interlock.store.folder import DATABASE
 from interlock.store.protocol import StoreUnavailable
@@ -71,6 +71,40 @@ def test_a_folder_without_a_database_cannot_be_checked_and_gets_none(tmp_path: P
         check_folder(tmp_path)
 
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("left", ["nothing", "an empty file"])
+async def test_a_log_that_is_gone_is_missed_where_its_anchor_or_its_key_is_left(folder: Path, left: str) -> None:
+    (folder / DATABASE).unlink()
+    if left != "nothing":
+        (folder / DATABASE).touch()
+    anchored = check_folder(folder, folder / ANCHOR, own=True)
+    (folder / ANCHOR).unlink()
+    published = check_folder(folder, folder / ANCHOR, own=True)
+
+    told = [each.broken.problem for each in (anchored, published) if each.broken is not None]
+    assert told == [
+        "it is missing, and so is the whole log: the anchor has 4 seals on records up to 40",
+        "it is missing, and so is the whole log: its key has sealed",
+    ]
+    assert (anchored.anchored, anchored.records, anchored.intact) == (40, 0, False)
+    (folder / PUBLIC).unlink()
+    with pytest.raises(NoLog):
+        check_folder(folder, folder / ANCHOR, own=True)
+
+
+async def test_a_log_of_which_every_row_was_deleted_is_missed(folder: Path) -> None:
+    tamper(folder, *((f"DELETE FROM {each}", ()) for each in ("entry", "seal", "chain", "activity")))  # noqa: S608
+
+    assert not check_folder(folder, folder / ANCHOR, own=True).intact
+
+
+async def test_entries_and_seals_that_were_deleted_are_missed_by_the_key_that_has_sealed(folder: Path) -> None:
+    tamper(folder, *((f"DELETE FROM {each}", ()) for each in ("entry", "seal", "activity")))  # noqa: S608
+    found = check_folder(folder).broken
+
+    assert found is not None
+    assert "though the key of the log has sealed" in found.problem
 
 
 async def test_an_anchor_that_is_not_there_is_no_quiet_success(folder: Path) -> None:

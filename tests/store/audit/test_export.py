@@ -7,11 +7,11 @@ import pytest
 
 from interlock.store.audit.anchor import ANCHOR
 from interlock.store.audit.check import check_export
-from interlock.store.audit.export import ExportedLog, NothingThere, write_export
+from interlock.store.audit.export import ExportedLog, write_export
 from interlock.store.audit.keys import PUBLIC, folder_keys, known_keys
 from interlock.store.audit.seals import Keep
 from interlock.store.audit.sqlite_log import open_log
-from interlock.store.audit.verify import Span, Unreadable, Verification
+from interlock.store.audit.verify import Beyond, Removed, Span, Unreadable, Verification
 from interlock.store.folder import DATABASE
 from tests.store.audit.logs import Office, sealed_folder, tamper
 
@@ -63,13 +63,14 @@ async def test_what_no_seal_is_on_yet_is_exported_to_the_end_of_the_log(folder: 
 
 
 async def test_a_stretch_without_a_record_is_not_written(folder: Path) -> None:
-    with pytest.raises(NothingThere):
+    with pytest.raises(Beyond):
         export(folder, Span(41))
     async with Office(folder) as office:
         await office.sealer.prune(Keep(records=15), "operator")
-    with pytest.raises(NothingThere):
+    with pytest.raises(Removed) as removed:
         export(folder, Span(1, 10))
 
+    assert removed.value.upto == 20
     assert (folder / "out.jsonl").read_bytes() == b""
 
 
@@ -234,8 +235,18 @@ async def test_an_export_is_proved_by_its_own_seals_and_not_by_an_anchor_alone(f
     top, _, entries, end = edited(file)
     file.write_bytes(b"".join([top, *entries, end]))
 
-    with pytest.raises(ValueError, match="no seal is on any of them"):
-        check_export(file, known_keys(folder / PUBLIC), folder / ANCHOR)
+    found = check_export(file, known_keys(folder / PUBLIC), folder / ANCHOR).broken
+    assert found is not None
+    assert "no seal is on it or on any other" in found.problem
+
+
+async def test_an_anchor_may_have_got_seals_since_an_export_was_made(folder: Path) -> None:
+    file = export(folder)
+    async with Office(folder) as office:
+        await office.fill(21, 40, every=5)
+    found = check_export(file, known_keys(folder / PUBLIC), folder / ANCHOR)
+
+    assert (found.intact, found.notes, found.anchored) == (True, [], 80)
 
 
 async def test_an_emptied_export_is_no_success(folder: Path) -> None:

@@ -42,7 +42,7 @@ async def test_every_column_of_the_list_counts(tmp_path: Path, column: str) -> N
     value = OTHERWISE.get(column, "'null'")  # which is not the same as nothing
     tamper(folder, (f"UPDATE activity SET {column} = {value} WHERE id = 'call-00002'", ()))  # noqa: S608 - of constants
 
-    assert check(folder).beside == ["The activity call-00002 is listed otherwise than entry 4 tells of it."]
+    assert check(folder).beside == ["The activity call-00002 is listed otherwise than record 4 tells of it."]
 
 
 @pytest.mark.parametrize("column", ["body", "workspace"])
@@ -51,7 +51,7 @@ async def test_what_stands_behind_a_zero_byte_counts_too(tmp_path: Path, column:
     behind = f"UPDATE activity SET {column} = coalesce({column}, '') || char(0) || 'x' WHERE id = 'call-00002'"  # noqa: S608
     tamper(folder, (behind, ()))
 
-    assert check(folder).beside == ["The activity call-00002 is listed otherwise than entry 4 tells of it."]
+    assert check(folder).beside == ["The activity call-00002 is listed otherwise than record 4 tells of it."]
 
 
 async def test_no_column_can_pretend_to_be_several(tmp_path: Path) -> None:
@@ -72,7 +72,7 @@ async def test_no_column_can_pretend_to_be_several(tmp_path: Path) -> None:
     assert check(tmp_path).intact
     tamper(tmp_path, (forged, (body, last)))
 
-    assert check(tmp_path).beside == ["The activity call-00001 is listed otherwise than entry 1 tells of it."]
+    assert check(tmp_path).beside == ["The activity call-00001 is listed otherwise than record 1 tells of it."]
 
 
 async def test_no_more_is_told_than_was_asked_for(tmp_path: Path) -> None:
@@ -142,6 +142,9 @@ async def test_approvals_that_are_kept_as_they_came_about_raise_no_alarm(tmp_pat
         "UPDATE approval SET body = json_set(body, '$.asked.arguments', 1) WHERE id = 'ap_0001'",
         "UPDATE approval SET body = json_set(body, '$.resolution', 'yes') WHERE id = 'ap_0001'",
         "UPDATE approval SET body = '{}' WHERE id = 'ap_0001'",
+        "UPDATE approval SET waits_for = 'else' WHERE id = 'ap_0001'",
+        "UPDATE approval SET body = json_set(body, '$.more', 1) WHERE id = 'ap_0001'",
+        "UPDATE approval SET body = replace(body, '{\"', '{\"resolution\":\"yes\",\"') WHERE id = 'ap_0001'",
         """UPDATE approval SET votes = '[{"approver":"x","at":1,"scope":"once"}]' WHERE id = 'ap_0001'""",
     ],
 )
@@ -149,7 +152,7 @@ async def test_who_answered_cannot_be_rewritten_unseen(tmp_path: Path, change: s
     folder = await answered_folder(tmp_path)
     tamper(folder, (change, ()))
 
-    assert check(folder).beside == ["The approval ap_0001 is kept otherwise than the log tells of it."]
+    assert check(folder).beside == ["The approval ap_0001 is kept otherwise than record 3 tells of it."]
 
 
 async def test_an_approval_that_was_taken_away_or_made_up_is_found(tmp_path: Path) -> None:
@@ -163,7 +166,7 @@ async def test_an_approval_that_was_taken_away_or_made_up_is_found(tmp_path: Pat
     )
 
     assert check(folder).beside == [
-        "The approval ap_0002 is on record and no longer kept.",
+        "The approval ap_0002 is on record (2) and no longer kept.",
         "The approval ap_0009 is kept, and the log tells nothing of it.",
     ]
 

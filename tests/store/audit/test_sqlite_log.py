@@ -11,9 +11,10 @@ from interlock.store import queries
 from interlock.store.audit.anchor import ANCHOR, seals_in
 from interlock.store.audit.keys import PUBLIC, known_keys
 from interlock.store.audit.seals import Keep
-from interlock.store.audit.sqlite_log import SqliteLog, open_log
+from interlock.store.audit.sqlite_log import NoLog, SqliteLog, open_log
 from interlock.store.audit.verify import verify
 from interlock.store.folder import DATABASE
+from interlock.store.migrate import migrate, migrations
 from interlock.store.protocol import StoreUnavailable
 from interlock.store.sqlite import PATIENCE, connect
 from tests.store.audit.logs import Office, call, check, sealed_folder, tamper
@@ -41,25 +42,52 @@ async def test_a_file_that_is_not_there_or_no_database_is_told(tmp_path: Path) -
     assert not (tmp_path / "none").exists()
 
 
-async def test_a_database_of_an_older_version_is_left_alone(tmp_path: Path) -> None:
-    async with Office(tmp_path):
-        pass
-    with sqlite3.connect(tmp_path / DATABASE) as connection:
-        connection.execute("PRAGMA user_version = 5")
-    connection.close()
+def test_a_database_of_an_older_version_is_left_alone(tmp_path: Path) -> None:
+    with closing(sqlite3.connect(tmp_path / DATABASE, isolation_level=None)) as connection:
+        migrate(connection, migrations()[:5])
 
     older = pytest.raises(StoreUnavailable, match="version 5, and this Interlock reads version")
     with older, open_log(tmp_path / DATABASE):
         pass
 
 
-async def test_a_database_without_a_chain_has_no_log(tmp_path: Path) -> None:
+@pytest.mark.parametrize("head", ["user_version = 5", "user_version = 0", "application_id = 1"])
+async def test_a_head_that_the_tables_contradict_was_changed(tmp_path: Path, head: str) -> None:
+    folder = await sealed_folder(tmp_path)
+    with closing(sqlite3.connect(folder / DATABASE)) as connection:
+        connection.execute(f"PRAGMA {head}")
+    found = check(folder)
+    (told,) = found.beside
+
+    assert (found.records, found.broken) == (40, None)
+    assert told.startswith("The head of the database ")
+    assert told.endswith("version 6: somebody changed the head.")
+
+
+async def test_a_database_in_which_nothing_is_has_no_log(tmp_path: Path) -> None:
+    (tmp_path / "none").touch()
     async with Office(tmp_path):
         pass
     tamper(tmp_path, ("DELETE FROM chain", ()))
+    for name in ("none", DATABASE):
+        with pytest.raises(NoLog, match="no log"), open_log(tmp_path / name):
+            pass
 
-    with pytest.raises(StoreUnavailable, match="no log"), open_log(tmp_path / DATABASE):
-        pass
+
+@pytest.mark.parametrize(
+    ("statement", "told"),
+    [
+        ("DELETE FROM chain", "The row is gone that says which log this is."),
+        ("INSERT INTO chain VALUES ('', 0)", "2 rows say which log this is, where there is one."),
+        ("INSERT INTO chain VALUES ('zz', 0)", "2 rows say which log this is, where there is one."),
+    ],
+)
+async def test_a_log_is_found_whatever_the_row_says_that_names_it(tmp_path: Path, statement: str, told: str) -> None:
+    folder = await sealed_folder(tmp_path)
+    tamper(folder, (statement, ()))
+    found = check(folder)
+
+    assert (found.records, found.broken, found.beside) == (40, None, [told])
 
 
 async def test_a_page_that_was_destroyed_is_told_at_the_record_where_reading_ends(tmp_path: Path) -> None:
@@ -148,7 +176,7 @@ async def test_a_row_that_is_no_seal_is_found_whatever_stands_in_it(tmp_path: Pa
     assert found.broken is not None
 
 
-async def test_a_chain_without_a_name_is_no_log(tmp_path: Path) -> None:
+async def test_a_chain_without_a_name_is_found_by_what_is_in_it(tmp_path: Path) -> None:
     folder = await sealed_folder(tmp_path)
     tamper(
         folder,
@@ -158,5 +186,5 @@ async def test_a_chain_without_a_name_is_no_log(tmp_path: Path) -> None:
         guarded=False,
     )
 
-    with pytest.raises(StoreUnavailable, match="There is no log"):
-        await asyncio.to_thread(check, folder)
+    found = await asyncio.to_thread(check, folder)
+    assert (found.records, found.broken, found.intact) == (40, None, False)

@@ -8,14 +8,14 @@ import pytest
 
 from interlock.store.audit.anchor import ANCHOR
 from interlock.store.audit.check import check_folder
-from interlock.store.audit.keys import PRIVATE, PUBLIC, known_keys, open_key
+from interlock.store.audit.keys import COMING, PRIVATE, PUBLIC, known_keys, open_key
 from interlock.store.audit.seal import SealKind
 from interlock.store.audit.seals import Keep
 from interlock.store.audit.sqlite_log import open_log
-from interlock.store.audit.verify import STEP, Span, verify
-from interlock.store.chain import BEGINNING, entry_hash
+from interlock.store.audit.verify import STEP, Beyond, Removed, Span, verify
+from interlock.store.chain import entry_hash
 from interlock.store.folder import DATABASE
-from tests.store.audit.logs import Office, check, sealed_folder, tamper
+from tests.store.audit.logs import Office, check, rewrite, sealed_folder, tamper
 
 pytestmark = pytest.mark.anyio
 LAST = 40
@@ -82,16 +82,7 @@ async def test_a_record_that_was_rehashed_after_a_change_breaks_the_next_one(fol
 
 
 async def test_a_whole_new_chain_is_found_by_the_first_seal(folder: Path) -> None:
-    with open_log(folder / DATABASE) as log:
-        chain, rows = log.chain, list(log.entries(0, None))
-    prev, statements = BEGINNING, list[tuple[str, tuple[object, ...]]]()
-    for seq, at, kind, subject, text, *_ in rows:
-        changed = text.replace(b'"bytes":3}', b'"bytes":9}').decode()
-        sealed = entry_hash(chain, seq, at, kind.decode(), subject.decode(), changed, prev)
-        row = (changed, prev, sealed, seq)
-        statements.append(("UPDATE entry SET text = ?, prev = ?, hash = ? WHERE seq = ?", row))
-        prev = sealed
-    tamper(folder, *statements)
+    rewrite(folder, 1)
     found = check(folder)
 
     assert found.broken is not None
@@ -124,7 +115,7 @@ async def test_a_record_slipped_in_before_the_first_is_told(folder: Path) -> Non
     tamper(folder, ("INSERT INTO entry SELECT chain, 0, at, kind, subject, text, prev, hash FROM entry LIMIT 1", ()))
     found = check(folder)
 
-    assert found.beside == ["1 entries stand in the log and in no place of its chain."]
+    assert found.beside == ["1 record stands in the log and in no place of its chain."]
     assert not found.intact
 
 
@@ -190,7 +181,7 @@ async def test_a_line_of_the_anchor_that_a_crash_cut_short_is_noted_and_no_more(
     assert (found.intact, found.anchored) == (True, LAST)
     line, seal = found.notes
     assert line.startswith("Line 2 of the anchor is no seal: a crash or a full disk cuts one short")
-    assert seal.startswith("The log has 1 seals after the first in the anchor that are not there, the first of them on")
+    assert seal.startswith("The anchor lacks the seal on record 20 that the log has: it was only sent some")
 
 
 async def test_however_much_of_an_anchor_is_no_seal_little_is_said_about_it(folder: Path) -> None:
@@ -201,12 +192,25 @@ async def test_however_much_of_an_anchor_is_no_seal_little_is_said_about_it(fold
     assert note.startswith("Line 5 of the anchor is no seal, nor are 999 others")
 
 
-async def test_an_anchor_that_was_begun_later_or_lacks_the_newest_seal_is_nothing_to_talk_about(folder: Path) -> None:
+async def test_an_anchor_that_lacks_the_newest_seal_is_nothing_to_talk_about(folder: Path) -> None:
     lines = (folder / ANCHOR).read_bytes().splitlines(keepends=True)
-    for kept in (lines[1:], lines[:-1], lines[2:3]):
-        (folder / ANCHOR).write_bytes(b"".join(kept))
+    (folder / ANCHOR).write_bytes(b"".join(lines[:-1]))
 
-        assert (check(folder).intact, check(folder).notes) == (True, [])
+    assert (check(folder).intact, check(folder).notes) == (True, [])
+
+
+async def test_an_anchor_that_began_anew_is_told_to_lack_the_older_seals(folder: Path) -> None:
+    lines = (folder / ANCHOR).read_bytes().splitlines(keepends=True)
+    told: list[str] = []
+    for kept in (lines[1:], lines[2:]):
+        (folder / ANCHOR).write_bytes(b"".join(kept))
+        found = check(folder)
+        assert found.intact
+        told += found.notes
+
+    one, two = told
+    assert one.startswith("The anchor begins with the seal on record 20, and lacks the seal on record 10 that the log")
+    assert two.startswith("The anchor begins with the seal on record 30, and lacks 2 seals, the first of them on")
 
 
 async def test_seals_that_the_anchor_lost_are_told(folder: Path) -> None:
@@ -214,8 +218,61 @@ async def test_seals_that_the_anchor_lost_are_told(folder: Path) -> None:
     (folder / ANCHOR).write_bytes(lines[0])
     (note,) = check(folder).notes
 
-    assert note.startswith("The log has 2 seals after the first in the anchor that are not there")
-    assert "on record 20" in note
+    assert note.startswith("The anchor lacks 2 seals, the first of them on record 20, that the log has")
+
+
+@pytest.mark.parametrize(
+    ("taken", "first", "more"),
+    [("= 10", 10, ""), ("= 30", 30, ""), (">= 30", 30, ", and 1 more"), ("> 0", 10, ", and 3 more")],
+)
+async def test_a_seal_that_was_taken_out_of_the_log_is_missed_against_the_anchor(
+    folder: Path, taken: str, first: int, more: str
+) -> None:
+    tamper(folder, (f"DELETE FROM seal WHERE seq {taken}", ()))  # noqa: S608 - of constants
+    found = check(folder).broken
+
+    assert found is not None
+    assert found.seq == first
+    assert found.problem == f"its seal was taken out of the log{more}: the anchor has it"
+
+
+async def test_seals_that_were_all_taken_out_are_missed_also_where_no_key_is_published(folder: Path) -> None:
+    tamper(folder, ("DELETE FROM seal", ()))
+    (folder / PUBLIC).rename(folder / COMING)
+    found = check(folder).broken
+
+    assert found is not None
+    assert (found.seq, found.problem) == (10, "its seal was taken out of the log, and 3 more: the anchor has it")
+
+
+async def test_a_checkpoint_that_was_taken_out_is_missed_though_a_removal_was_sealed_there(folder: Path) -> None:
+    async with Office(folder) as office:
+        await office.sealer.prune(Keep(records=15), "operator")
+    tamper(folder, ("DELETE FROM seal WHERE seq = 20 AND kind = 'checkpoint'", ()))
+    found = check(folder).broken
+
+    assert found is not None
+    assert found.seq == 20
+
+
+async def test_the_newest_seal_may_be_in_the_anchor_alone_which_is_told(folder: Path) -> None:
+    tamper(folder, ("DELETE FROM seal WHERE seq = 40", ()))
+    found = check(folder)
+
+    assert (found.intact, found.sealed, found.anchored, found.unsealed) == (True, 30, 40, 0)
+    (note,) = found.notes
+    assert note.startswith("The newest seal in the anchor, on record 40, is not in the log: a crash just when it was")
+
+
+async def test_a_removal_that_only_the_anchor_knows_of_is_told(folder: Path) -> None:
+    async with Office(folder) as office:
+        place = await office.store.seals.place(20)
+        assert place is not None
+        key, sealed = open_key(folder), place.hash
+        office.anchor.append(key.seal(SealKind.PRUNED, office.store.seals.chain, 20, sealed, 1))
+    (note,) = check(folder).notes
+
+    assert note.startswith("The anchor says that records up to 20 were to be removed, and the log does not")
 
 
 async def test_a_log_written_anew_without_its_seals_is_found_by_the_key_that_has_sealed(folder: Path) -> None:
@@ -234,7 +291,7 @@ async def test_a_list_that_tells_something_else_than_the_log_is_found(folder: Pa
     tamper(folder, ("UPDATE activity SET status = 'error' WHERE id = 'call-00007'", ()))
     found = check(folder)
 
-    assert found.beside == ["The activity call-00007 is listed otherwise than entry 14 tells of it."]
+    assert found.beside == ["The activity call-00007 is listed otherwise than record 14 tells of it."]
 
 
 async def test_an_earlier_version_put_back_into_the_list_is_found(folder: Path) -> None:
@@ -245,10 +302,19 @@ async def test_an_earlier_version_put_back_into_the_list_is_found(folder: Path) 
 
 async def test_an_activity_taken_off_the_list_or_put_onto_it_is_found(folder: Path) -> None:
     tamper(folder, ("DELETE FROM activity WHERE id = 'call-00003'", ()))
-    assert check(folder).beside == ["The activity call-00003 (entry 6) is missing in the list."]
+    assert check(folder).beside == ["The activity call-00003 (record 6) is missing in the list."]
 
     tamper(folder, ("INSERT INTO activity (id, at, type, status, body) SELECT 'new', 1, 'system', 'error', '{}'", ()))
-    assert check(folder).beside[-1] == "1 activities are in the list of which the log tells nothing."
+    assert check(folder).beside[-1] == "1 activity is in the list of which the log tells nothing: new."
+
+
+async def test_of_activities_that_the_log_does_not_know_the_first_are_named(folder: Path) -> None:
+    put = "INSERT INTO activity (id, at, type, status, body) VALUES (?, 1, 'system', 'error', '{}')"
+    tamper(folder, *((put, (f"new-{number}",)) for number in range(5)))
+
+    assert check(folder).beside == [
+        "5 activities are in the list of which the log tells nothing: new-0, new-1, new-2, …."
+    ]
 
 
 async def test_a_guard_that_was_taken_off_is_found(folder: Path) -> None:
@@ -272,16 +338,16 @@ async def test_a_stretch_is_checked_by_itself(folder: Path) -> None:
         found = check_folder(folder, None, Span(first, last))
         return found.records, found.first, found.last, found.intact
 
-    assert stretch(1, 16) == (16, 1, 16, True)
+    assert stretch(1, 10) == (10, 1, 10, True)
+    assert stretch(1, 16) == (16, 1, 16, False)  # the seal that proves the last of them comes after what was changed
     assert stretch(19, None) == (22, 19, 40, True)
     assert stretch(10, 20) == (7, 10, 16, False)
     assert stretch(18, 20)[3] is False  # what it has to follow was changed
-    assert stretch(41, None) == (0, 41, 40, True)
 
 
 @pytest.mark.parametrize(
     ("first", "last", "missing"),
-    [(1, 25, 21), (5, None, 21), (22, None, 22), (21, 25, 21), (1, 20, None), (50, None, None)],
+    [(1, 25, 21), (5, None, 21), (22, None, 22), (21, 25, 21), (1, 20, None)],
 )
 async def test_a_stretch_that_a_seal_knows_longer_is_broken_at_the_first_that_is_missing(
     folder: Path, first: int, last: int | None, missing: int | None
@@ -290,6 +356,67 @@ async def test_a_stretch_that_a_seal_knows_longer_is_broken_at_the_first_that_is
     found = check_folder(folder, None, Span(first, last)).broken
 
     assert (None if found is None else found.seq) == missing
+
+
+@pytest.mark.parametrize(("first", "last", "sealed_at"), [(11, 15, 20), (13, 13, 20), (25, 30, 30), (1, 40, 20)])
+async def test_a_stretch_that_was_written_anew_does_not_fit_the_seal_behind_it(
+    folder: Path, first: int, last: int, sealed_at: int
+) -> None:
+    rewrite(folder, 12)
+    found = check_folder(folder, None, Span(first, last)).broken
+
+    assert found is not None
+    assert (found.seq, found.problem) == (sealed_at, "a seal says that it was another")
+
+
+async def test_a_stretch_is_checked_as_far_as_the_seal_that_proves_it(folder: Path) -> None:
+    found = check_folder(folder, None, Span(13, 15))
+
+    assert (found.intact, found.first, found.last, found.records, found.unsealed) == (True, 13, 20, 8, 0)
+
+
+async def test_a_seal_that_only_the_anchor_has_proves_a_stretch_too(folder: Path) -> None:
+    tamper(folder, ("DELETE FROM seal WHERE seq = 40", ()))
+    rewrite(folder, 35)
+    found = check_folder(folder, folder / ANCHOR, Span(33, 36)).broken
+
+    assert found is not None
+    assert found.seq == 40
+
+
+async def test_a_stretch_that_no_seal_is_behind_is_counted_as_not_sealed(folder: Path) -> None:
+    async with Office(folder) as office:
+        await office.fill(21, 25)
+    across, after = (check_folder(folder, folder / ANCHOR, Span(*each)) for each in ((38, 44), (43, 46)))
+
+    assert (across.intact, across.first, across.last, across.unsealed) == (True, 38, 44, 4)
+    assert (after.intact, after.first, after.last, after.unsealed) == (True, 43, 46, 4)
+
+
+@pytest.mark.parametrize(("first", "last", "missing"), [(43, 44, 43), (41, 45, 43), (45, 47, 44)])
+async def test_what_is_missing_where_no_seal_is_yet_is_missed_in_a_stretch(
+    folder: Path, first: int, last: int, missing: int
+) -> None:
+    async with Office(folder) as office:
+        await office.fill(21, 25)
+    tamper(folder, ("DELETE FROM entry WHERE seq BETWEEN 43 AND 45", ()))
+    found = check_folder(folder, None, Span(first, last)).broken
+
+    assert found is not None
+    assert (found.seq, found.problem) == (missing, "it is missing")
+
+
+def test_a_stretch_does_not_end_before_it_begins() -> None:
+    with pytest.raises(ValueError, match="from 9 to 8 ends before it begins"):
+        Span(9, 8)
+
+
+@pytest.mark.parametrize(("first", "last"), [(41, None), (50, 60)])
+async def test_a_stretch_that_begins_behind_the_log_is_refused(folder: Path, first: int, last: int | None) -> None:
+    with pytest.raises(Beyond) as beyond:
+        check_folder(folder, None, Span(first, last))
+
+    assert (beyond.value.first, beyond.value.end) == (first, LAST)
 
 
 async def test_somebody_who_waits_is_told_how_far_it_is(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -313,6 +440,17 @@ async def test_a_pruned_log_is_intact_and_says_what_was_removed(folder: Path) ->
 
     assert (found.intact, found.pruned, found.first, found.records) == (True, 20, 21, 21)
     assert found.pruned_at is not None
+
+
+async def test_a_stretch_of_which_nothing_is_left_is_not_called_intact(folder: Path) -> None:
+    async with Office(folder) as office:
+        await office.sealer.prune(Keep(records=15), "operator")
+    for span in (Span(1, 5), Span(8, 20)):
+        with pytest.raises(Removed) as removed:
+            check_folder(folder, None, span)
+        assert removed.value.upto == 20
+
+    assert check_folder(folder, None, Span(8, 21)).first == 21
 
 
 async def test_a_beginning_that_was_taken_off_without_a_seal_is_missed(folder: Path) -> None:

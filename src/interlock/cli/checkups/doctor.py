@@ -10,11 +10,12 @@ This module refuses to bring a database to a newer version by the way: that is f
 import asyncio
 import os
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from interlock.cli.checkups import checkup
 from interlock.cli.checkups import folder as checkup_folder
-from interlock.cli.checkups.checkup import OK, WARN, Check
+from interlock.cli.checkups.checkup import FAIL, OK, WARN, Check
 from interlock.cli.checkups.clients import clients_check
 from interlock.cli.checkups.codes import CODES
 from interlock.cli.checkups.live import dashboard_check, live_checks, unchecked
@@ -88,7 +89,7 @@ def _checks(values: Values) -> list[Check]:
     config = _config(values)
     # The folder and the database are looked at before a gateway of our own could make them.
     in_folder, lock = checkup_folder.folder_check(folder), checkup_folder.lock_check(folder)
-    database, last_at = checkup_folder.database_check(folder)
+    database, last_at = checkup_folder.database_check(folder, _anchor(config, folder))
     schema = checkup_folder.schema_check(folder)
     address = _address(values)
     return [
@@ -100,7 +101,7 @@ def _checks(values: Values) -> list[Check]:
         checkup.gateway_check(address, config),
         _dashboard(folder, address),
         checkup.commands_check(config, os.environ),
-        *_live(values, config, address, schema, now),
+        *_live(values, config, address, _why_not_started(folder, database, schema), now),
         checkup.rules_check(config),
         checkup.machine_check(folder, last_at, now),
         clients_check(surroundings()),
@@ -127,11 +128,27 @@ def _address(values: Values) -> str | None:
         return None  # the folder check tells what is wrong with it
 
 
-def _live(values: Values, config: "Config | ConfigError", address: str | None, schema: Check, now: int) -> list[Check]:
+def _anchor(config: "Config | ConfigError", folder: DataFolder) -> Path | None:
+    """The anchor of the configuration; None for the usual one."""
+    if isinstance(config, ConfigError):
+        return None
+    from interlock.app.compiled import anchor_of
+
+    return anchor_of(config, folder.path)
+
+
+def _why_not_started(folder: DataFolder, database: Check, schema: Check) -> str:
+    """What a gateway of our own would do to the database that nobody asked for; empty when nothing."""
+    if database.state == FAIL and not os.path.exists(folder.database):
+        return "starting one would begin a new log"
+    return "starting one would bring the database to another version" if schema.state == WARN else ""
+
+
+def _live(values: Values, config: "Config | ConfigError", address: str | None, harm: str, now: int) -> list[Check]:
     if address is None and isinstance(config, ConfigError):
         return unchecked("no gateway runs, and none can be started without a configuration.")
-    if address is None and schema.state == WARN:
-        return unchecked("no gateway runs, and starting one would bring the database to another version.")
+    if address is None and harm:
+        return unchecked(f"no gateway runs, and {harm}.")
     checks: list[Check] = []
     # To a gateway that is only there for these checks nobody comes with a call.
     holds = address is not None and checkup.can_hold(config)

@@ -122,13 +122,13 @@ def lock_check(folder: DataFolder) -> Check:
     return Check("lock", OK, "It names nobody who is gone.")
 
 
-def database_check(folder: DataFolder) -> tuple[Check, int | None]:
+def database_check(folder: DataFolder, anchor: Path | None = None) -> tuple[Check, int | None]:
     """The check, and when the last entry was written."""
     from interlock.store.inspect import look
     from interlock.store.protocol import StoreUnavailable
 
     if not os.path.exists(folder.database):
-        return Check("database", OK, "There is none yet; the first start makes it."), None
+        return _absent(folder, anchor or folder.path / ANCHOR), None
     try:
         looked = look(folder.database, MOST_ENTRIES)
     except StoreUnavailable as failed:
@@ -141,12 +141,28 @@ def database_check(folder: DataFolder) -> tuple[Check, int | None]:
     return Check("database", OK, told), looked.last_at
 
 
+def _absent(folder: DataFolder, anchor: Path) -> Check:
+    """Whether there never was a database, or somebody took it away and left what tells of it."""
+    from interlock.store.audit.check import lost_log
+
+    try:
+        lost = lost_log(folder.path, anchor)
+    except (OSError, ValueError) as failed:
+        return Check("database", FAIL, f"There is none, and what would tell of it cannot be read: {failed}", _ELSEWHERE)
+    if lost is None or lost.broken is None:
+        return Check("database", OK, "There is none yet; the first start makes it.")
+    told = f"The log is broken at entry {lost.broken.seq}: {lost.broken.problem}."
+    return Check(
+        "database", FAIL, told, f"Restore it. To begin a log anew, move {anchor}, {PUBLIC} and {PRIVATE} away."
+    )
+
+
 def schema_check(folder: DataFolder) -> Check:
     from interlock.store.inspect import versions_of
     from interlock.store.protocol import StoreUnavailable
 
     if not os.path.exists(folder.database):
-        return Check("schema", OK, "There is no database yet; the first start makes it.")
+        return Check("schema", OK, "There is no database.")
     try:
         found, known = versions_of(folder.database)
     except StoreUnavailable as failed:

@@ -17,7 +17,7 @@ from interlock.store.audit.export import ExportedLog
 from interlock.store.audit.keys import KnownKeys, folder_keys, known_keys
 from interlock.store.audit.plain_file import open_file
 from interlock.store.audit.seal import Seal
-from interlock.store.audit.sqlite_log import open_log
+from interlock.store.audit.sqlite_log import NoLog, open_log
 from interlock.store.audit.verify import Log, Span, Verification, verify
 from interlock.store.chain import Break
 from interlock.store.folder import DATABASE
@@ -40,17 +40,42 @@ def check_folder(
     clock: Clock = SystemClock(),  # noqa: B008 - it has no state
 ) -> Verification:
     """Check the log of a data folder. `own` says that the anchor is the one that its gateway writes, which it may not
-    have begun yet. Raises StoreUnavailable, OSError, and ValueError for keys or an anchor that are none."""
+    have begun yet. Raises StoreUnavailable, Beyond, Removed, OSError, and ValueError for keys or an anchor that are
+    none."""
     seals = None if anchor is None or (own and not anchor.exists()) else _seals(anchor)
-    with open_log(folder / DATABASE) as log:
-        known = folder_keys(folder) if keys is None else known_keys(keys)
-        total = log.end
-        found = verify(log, known, seals, span, lambda done: progress(done, total))
-        if anchor is not None:
-            _must_cover(found, anchor, named=not own, usual=anchor == folder / ANCHOR)
-        if span.last is None:
-            found.notes += _long_unsealed(log, found, clock.now())
+    try:
+        with open_log(folder / DATABASE) as log:
+            known = folder_keys(folder) if keys is None else known_keys(keys)
+            total = log.end
+            found = verify(log, known, seals, span, lambda done: progress(done, total))
+            if anchor is not None:
+                _must_cover(found, anchor, named=not own, usual=anchor == folder / ANCHOR)
+            if span.last is None:
+                found.notes += _long_unsealed(log, found, clock.now())
+    except NoLog:
+        lost = lost_log(folder, anchor)
+        if lost is None:
+            raise
+        return lost
     return found
+
+
+def lost_log(folder: Path, anchor: Path | None) -> Verification | None:
+    """What is known of a log that is no longer in its folder; None where there never was one. Whoever begins a log anew
+    takes its anchor and its public keys away too. Raises OSError, and ValueError for keys that are none."""
+    found = Verification("")
+    seals = 0
+    for each in () if anchor is None or not anchor.exists() else seals_in(anchor):
+        if isinstance(each, Seal):
+            seals += 1
+            found.chain, found.anchored = each.chain, max(found.anchored or 0, each.seq)
+    gone = "it is missing, and so is the whole log"
+    if seals:
+        told = "a seal" if seals == 1 else f"{seals} seals"
+        found.broken = Break(1, f"{gone}: the anchor has {told} on records up to {found.anchored}")
+    elif folder_keys(folder).have_sealed:
+        found.broken = Break(1, f"{gone}: its key has sealed")
+    return found if found.broken else None
 
 
 def first_disagreement(folder: Path, pruned: int) -> str | None:
@@ -62,7 +87,7 @@ def first_disagreement(folder: Path, pruned: int) -> str | None:
 def check_export(file: Path, keys: KnownKeys, anchor: Path | None = None) -> Verification:
     """Check an exported stretch of a log; raises OSError, Unreadable, and ValueError for what is none."""
     log = ExportedLog(file)
-    found = verify(log, keys, None if anchor is None else _seals(anchor), log.span)
+    found = verify(log, keys, None if anchor is None else _seals(anchor), log.span, earlier=True)
     if anchor is not None:
         _must_cover(found, anchor, named=True, usual=False)
     if found.intact and keys.have_sealed:

@@ -12,15 +12,16 @@ missing, repeated or not ours.
 """
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import closing
 from itertools import chain as joined
 from itertools import dropwhile
 from pathlib import Path
 from typing import Any, cast
 
 from interlock.store.audit.plain_file import open_file
-from interlock.store.audit.seal import Seal, line_of, seal_in
-from interlock.store.audit.verify import Log, Span, StoredRow, Unreadable
+from interlock.store.audit.seal import Seal, SealKind, line_of, seal_in
+from interlock.store.audit.verify import Beyond, Log, Removed, Span, StoredRow, Unreadable
 from interlock.store.chain import Break
 
 FORM = "interlock-log-v1"
@@ -32,26 +33,27 @@ _HEAD = frozenset({"form", "chain", "first", "last", "made_by"})
 _SEAL = frozenset({"seal", "key", "signature"})
 
 
-class NothingThere(Exception):
-    """There is no entry in the stretch that is to be exported."""
-
-
 def write_export(log: Log, span: Span, put: Callable[[bytes], object], made_by: str) -> Span:
-    """Write a stretch of the log, to the next seal; which entries it has. Raises NothingThere, Unreadable, OSError."""
+    """Write a stretch of the log, to the next seal; which entries it has. Raises Beyond, Removed, Unreadable and
+    OSError."""
     seals = [each for each in log.seals() if isinstance(each, Seal)]
-    first, last = max(span.first, 1), _reach(log.end, span.last, seals)
-    rows = log.entries(max(0, first - 2), last)
-    begin = next(rows, None) if first <= last else None
-    if begin is None:
-        raise NothingThere
-    put(_line({"form": FORM, "chain": log.chain, "first": first, "last": last, "made_by": made_by}))
-    for seal in seals:
-        put(f"{line_of(seal)}\n".encode())
-    count = 0
-    for seq, at, kind, subject, text, prev, sealed in joined((begin,), rows):
-        texts = [_text(each) for each in (kind, subject, text)]
-        put(_line({"entry": [seq, at, *texts, prev.hex(), sealed.hex()]}))
-        count += seq >= first
+    first, end = max(span.first, 1), log.end
+    if first > end:
+        raise Beyond(first, end)
+    last = _reach(end, span.last, seals)
+    # Closed here and not by whoever collects what is left: by then the database is closed.
+    with closing(log.entries(max(0, first - 2), last)) as rows:
+        begin = next(rows, None)
+        if begin is None:
+            raise Removed(max((each.seq for each in seals if each.kind is SealKind.PRUNED), default=last))
+        put(_line({"form": FORM, "chain": log.chain, "first": first, "last": last, "made_by": made_by}))
+        for seal in seals:
+            put(f"{line_of(seal)}\n".encode())
+        count = 0
+        for seq, at, kind, subject, text, prev, sealed in joined((begin,), rows):
+            texts = [_text(each) for each in (kind, subject, text)]
+            put(_line({"entry": [seq, at, *texts, prev.hex(), sealed.hex()]}))
+            count += seq >= first
     put(_line({"records": count}))
     return Span(last - count + 1, last)
 
@@ -100,7 +102,7 @@ class ExportedLog:
             case _:
                 raise ValueError(_NOT_OURS)
 
-    def entries(self, after: int, to: int | None) -> Iterator[StoredRow]:
+    def entries(self, after: int, to: int | None) -> Generator[StoredRow]:
         lines = self._after_seals()
         count = end = 0
         for line in lines:

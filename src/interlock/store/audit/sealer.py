@@ -23,7 +23,7 @@ from interlock.core.lifecycle import CallState
 from interlock.core.model import Json, Micros
 from interlock.store.audit.anchor import Anchor
 from interlock.store.audit.check import check_folder, first_disagreement
-from interlock.store.audit.keys import SealKey, open_key, publish
+from interlock.store.audit.keys import SealKey, folder_keys, open_key, publish
 from interlock.store.audit.seal import Seal, SealKind
 from interlock.store.audit.seals import Keep, Place
 from interlock.store.audit.verify import Span
@@ -66,6 +66,8 @@ class Sealer:
         """Whether the log lies in the folder: only there can it be checked, and so pruned."""
         self._key: SealKey | None = None
         """Read when the first seal is set: whoever only looks needs none."""
+        self._begun: Seal | None = None
+        """A checkpoint that may be in the anchor, and is not known to be in the store."""
         self._anchor = anchor
         self._clock = clock
         self._turn = asyncio.Lock()
@@ -108,6 +110,7 @@ class Sealer:
     async def checkpoint(self) -> Seal | None:
         """Seal what there is; the newest seal, which may be an older one if nothing came since. Raises."""
         async with self._turn:
+            await self._end_begun()
             last, tip = await self._last(), await self._store.seals.place()
             if tip is None or (last is not None and last.seq >= tip.seq):
                 return last
@@ -119,13 +122,26 @@ class Sealer:
     async def _set(self, kind: SealKind, place: Place, why: Activity | None = None) -> Seal:
         key = self._key or await asyncio.to_thread(open_key, self.folder)
         seal = key.seal(kind, self._store.seals.chain, place.seq, place.hash, self._clock.now())
+        if kind is SealKind.CHECKPOINT:
+            self._begun = seal
         # The anchor first: a seal that only the anchor knows is true all the same, the other way round it is a hole.
         await asyncio.to_thread(self._anchor.append, seal)
         await self._store.seals.add(seal, why)
+        if kind is SealKind.CHECKPOINT:
+            self._begun = None
         if self._key is None:
             await asyncio.to_thread(publish, self.folder)
             self._key = key
         return seal
+
+    async def _end_begun(self) -> None:
+        """See a checkpoint into anchor and store before there is another. So the anchor never has more than one that
+        the store lacks, and it is the newest: any other that is missing there was taken out."""
+        seal, last = self._begun, await self._last()
+        if seal is not None and (last is None or last.seq < seal.seq):
+            await asyncio.to_thread(self._anchor.append, seal)
+            await self._store.seals.add(seal)
+        self._begun = None
 
     async def _sealing(self) -> None:
         await self._try()
@@ -181,6 +197,18 @@ class Sealer:
         self.disagreement = await self._disagreement(seen)
         if self.disagreement is not None:
             await self._alarm(self.disagreement)
+        else:
+            await self._take_up(seen)
+
+    async def _take_up(self, seen: Sequence[Seal]) -> None:
+        """Go on with the checkpoint that a process which was killed had in the anchor and not in the store yet."""
+        last = await self._last()
+        since = [each for each in seen if each.kind is SealKind.CHECKPOINT and (last is None or each.seq > last.seq)]
+        try:
+            if since and not (await asyncio.to_thread(folder_keys, self.folder)).problem(since[-1]):
+                self._begun = since[-1]
+        except (OSError, ValueError) as unreadable:
+            self._failed(unreadable)
 
     async def _alarm(self, problem: str) -> None:
         _LOG.error("%s `interlock audit verify` looks closer.", problem)

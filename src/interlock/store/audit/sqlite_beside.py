@@ -18,26 +18,32 @@ from interlock.core.approvals import shown
 from interlock.core.canonical import canonical_text
 from interlock.core.redact import HIDDEN
 from interlock.store import approval_queries, queries
-from interlock.store.approval_rows import approval_of
+from interlock.store.approval_rows import approval_of, derived
 from interlock.store.migrate import migrate, migrations
 from interlock.store.protocol import StoreUnavailable
 from interlock.store.rows import json_text, row_text
+from interlock.store.sqlite_chain import chain_names, misnamed
 
 BROKEN = (sqlite3.Error, UnicodeDecodeError)
 """How a file that somebody has put something else into shows; the second when that stands in the words of the error."""
+
+_NAMED = 3
+"""How many are named of those that nobody knows."""
 
 
 class Beside:
     """All that one snapshot of a database holds beside the entries of a chain."""
 
-    def __init__(self, connection: sqlite3.Connection, chain: str) -> None:
+    def __init__(self, connection: sqlite3.Connection, chain: str, head: str | None = None) -> None:
         self._connection = connection
         self._chain = chain
+        self._head = head
 
     def problems(self, pruned: int) -> Iterator[str]:
         """What is wrong with it, while entries up to `pruned` may be gone."""
         try:
             yield from self._damage()
+            yield from self._labels()
             yield from self._strangers()
             yield from self._guards()
             yield from self._list(pruned)
@@ -52,11 +58,21 @@ class Beside:
                 if found != b"ok":
                     yield f"The file is damaged: {text_of(found)}."
 
+    def _labels(self) -> Iterator[str]:
+        """Whether the file and its log are called what they are."""
+        if self._head is not None:
+            yield f"{self._head}: somebody changed the head."
+        names = chain_names(self._connection)
+        # A name that does not fit shows by the entries that stand in no place then.
+        if len(names) != 1 and (told := misnamed(self._connection, names)):
+            yield f"{told[0].upper()}{told[1:]}."
+
     def _strangers(self) -> Iterator[str]:
         """Entries that belong to no place in the chain."""
         ((strangers,),) = self._connection.execute(queries.STRANGERS, (self._chain,) * 4).fetchall()
         if strangers:
-            yield f"{strangers} entries stand in the log and in no place of its chain."
+            stand = "1 record stands" if strangers == 1 else f"{strangers} records stand"
+            yield f"{stand} in the log and in no place of its chain."
 
     def _guards(self) -> Iterator[str]:
         """Whether the tables still refuse what they were made to refuse."""
@@ -78,38 +94,52 @@ class Beside:
         for seq, subject, text, *row in self._connection.execute(queries.DISAGREEING, (self._chain,)):
             if subject is None:
                 if (unknown := listed - (seq - missing)) > 0:
-                    yield f"{unknown} activities are in the list of which the log tells nothing."
+                    yield self._unknown(unknown)
             elif row[0] is None:
                 missing += 1
                 if seq > pruned:
-                    yield f"The activity {text_of(subject)} (entry {seq}) is missing in the list."
+                    yield f"The activity {text_of(subject)} (record {seq}) is missing in the list."
             elif _told(row) != text:
-                yield f"The activity {text_of(subject)} is listed otherwise than entry {seq} tells of it."
+                yield f"The activity {text_of(subject)} is listed otherwise than record {seq} tells of it."
+
+    def _unknown(self, count: int) -> str:
+        """Activities of which the log tells nothing, the first of them by their names."""
+        rows = self._connection.execute(queries.UNTOLD, (self._chain, _NAMED)).fetchall()
+        names = ", ".join(_shown(each) for (each,) in rows) + (", …" if count > _NAMED else "")
+        are = "1 activity is" if count == 1 else f"{count} activities are"
+        return f"{are} in the list of which the log tells nothing: {names}."
 
     def _approvals(self, pruned: int) -> Iterator[str]:
         """Whether approvals are kept as the list of activities tells of them."""
         for row in self._connection.execute(approval_queries.WITH_TOLD):
             if not _agrees(*(_plain(each) for each in row)):
-                yield f"The approval {_shown(row[0])} is kept otherwise than the log tells of it."
+                yield f"The approval {_shown(row[0])} is kept otherwise than record {self._record(row[0])} tells of it."
         for (lost,) in self._connection.execute(queries.APPROVALS_LOST):
-            yield f"The approval {_shown(lost)} is on record and no longer kept."
+            yield f"The approval {_shown(lost)} is on record ({self._record(lost)}) and no longer kept."
         for (untold,) in self._connection.execute(queries.APPROVALS_UNTOLD, (pruned, self._chain, pruned)):
             yield f"The approval {_shown(untold)} is kept, and the log tells nothing of it."
+
+    def _record(self, subject: Any) -> int | None:
+        """The number of the last entry that tells of something."""
+        ((seq,),) = self._connection.execute(queries.LAST_TOLD, (self._chain, _plain(subject))).fetchall()
+        return seq
 
 
 def _agrees(*row: Any) -> bool:
     """Whether an approval is what its activity tells. What was hidden there, because it looked like a secret, is not
     compared."""
-    *kept, requester, workspace, session, told = row
+    *kept, waits_for, requester, workspace, session, told = row
     try:
-        plain: dict[str, Any] = json.loads(json_text(shown(approval_of(kept))))
+        approval = approval_of(kept)
+        as_written = (waits_for, *kept[-2:]) == derived(approval)
+        plain: dict[str, Any] = json.loads(json_text(shown(approval)))
         said: dict[str, Any] = json.loads(told)
         found = plain["requester"], plain["workspace_id"], plain.get("request_session_id")
         differing = [each for each, value in plain.items() if said.get(each) != value]
     except (StoreUnavailable, ValueError, TypeError, AttributeError):
         return False
     as_found_by = (requester, workspace, session) == found
-    return as_found_by and all(HIDDEN in canonical_text(said.get(each)) for each in differing)
+    return as_written and as_found_by and all(HIDDEN in canonical_text(said.get(each)) for each in differing)
 
 
 def _plain(stored: Any) -> Any:

@@ -21,19 +21,27 @@ from interlock.store.audit.seal import Seal, SealKind, seal_of
 from interlock.store.audit.sqlite_beside import BROKEN, Beside, text_of
 from interlock.store.audit.verify import StoredRow, Unreadable
 from interlock.store.chain import Break
-from interlock.store.migrate import versions
+from interlock.store.migrate import migrations, versions, wrong_head
 from interlock.store.protocol import StoreUnavailable
 from interlock.store.sqlite import PATIENCE, READER_PRAGMAS, connect
+from interlock.store.sqlite_chain import chain_found, chain_names
 
 _NAMED_BY_US = "latest"
 """What SQLite takes for a view, and is a part of a question of ours that has a name."""
+_NONE = "There is no log in the database."
 _HEARD = 0.1
 """After how many seconds a thread that has not stopped is told again."""
 
 
+class NoLog(StoreUnavailable):
+    """There is no database, or nothing in it."""
+
+
 @contextmanager
 def open_log(path: Path) -> Generator["SqliteLog"]:
-    """The log in a database; raises StoreUnavailable when there is none that could be read."""
+    """The log in a database; raises StoreUnavailable when it cannot be read, and NoLog when there is none."""
+    if not os.path.lexists(path):
+        raise NoLog(f"{path}: there is no database.")
     # Even to read, SQLite makes files beside the database. Where it may not, as in a copy on a read-only disk, nobody
     # writes either; what was not put into the database yet would stand beside it, and is not left out.
     still = not os.access(path.parent, os.W_OK) and not path.with_name(f"{path.name}-wal").exists()
@@ -47,25 +55,34 @@ def open_log(path: Path) -> Generator["SqliteLog"]:
             raise StoreUnavailable(f"{path}: {failed}") from None
         try:
             _hold(earlier)
-            _hold(connection)
-            log = SqliteLog(connection, earlier)
+            head = _hold(connection)
+            log = SqliteLog(connection, earlier, head)
             opened.callback(log.leave)
             yield log
         except BROKEN as failed:  # and no other: what goes wrong with the files of whoever reads is not about this one
             raise StoreUnavailable(f"{path}: {failed}") from None
 
 
-def _hold(connection: sqlite3.Connection) -> None:
-    """Read one snapshot from now on."""
+def _hold(connection: sqlite3.Connection) -> str | None:
+    """Read one snapshot from now on; what is wrong with its head, which keeps nobody from reading the rest."""
     connection.set_authorizer(_no_view)
     connection.execute("BEGIN")
+    head = wrong_head(connection, migrations())
+    if head is None:
+        _see_version(connection)
+    connection.text_factory = bytes
+    return head
+
+
+def _see_version(connection: sqlite3.Connection) -> None:
     version, known = versions(connection)
+    if not version:
+        raise NoLog(_NONE)
     if version < known:
         raise StoreUnavailable(
             f"The database has version {version}, and this Interlock reads version {known}: start a gateway on"
             " it once, which brings it there."
         )
-    connection.text_factory = bytes
 
 
 def _no_view(_action: int, _first: str | None, _second: str | None, _base: str | None, view: str | None) -> int:
@@ -74,17 +91,19 @@ def _no_view(_action: int, _first: str | None, _second: str | None, _base: str |
 
 
 class SqliteLog:
-    """The log of one database, as it was when it was first looked at; `earlier` has a snapshot from before that."""
+    """The log of one database, as it was when it was first looked at; `earlier` has a snapshot from before that, and
+    `head` says what is wrong with the head of the file."""
 
-    def __init__(self, connection: sqlite3.Connection, earlier: sqlite3.Connection) -> None:
+    def __init__(self, connection: sqlite3.Connection, earlier: sqlite3.Connection, head: str | None = None) -> None:
         self._connection = connection
         self._earlier = earlier
+        self._head = head
         self._thread = ThreadPoolExecutor(1, "interlock-audit")
         self._looking: list[Future[list[str]]] = []
-        rows = connection.execute(queries.CHAIN).fetchall()
-        if not rows or not isinstance(rows[0][0], bytes):
-            raise StoreUnavailable("There is no log in the database.")
-        self.chain = text_of(rows[0][0])
+        chain = chain_found(connection, chain_names(connection))
+        if not isinstance(chain, bytes):
+            raise NoLog(_NONE)
+        self.chain = text_of(chain)
 
     @property
     def end(self) -> int:
@@ -95,7 +114,7 @@ class SqliteLog:
             return 0
         return end
 
-    def entries(self, after: int, to: int | None) -> Iterator[StoredRow]:
+    def entries(self, after: int, to: int | None) -> Generator[StoredRow]:
         bounds = (self.chain, after, 2**63 - 1 if to is None else to)
         try:
             yield from self._connection.execute(queries.STORED, bounds)
@@ -121,7 +140,7 @@ class SqliteLog:
             yield seal if fits else Break(min(number, seal.seq), "its seal was changed after it was written")
 
     def beside(self, pruned: int, most: int) -> Callable[[], Sequence[str]]:
-        found = Beside(self._earlier, self.chain).problems(pruned)
+        found = Beside(self._earlier, self.chain, self._head).problems(pruned)
         looking = self._thread.submit(lambda: [*islice(found, most)])
         self._looking.append(looking)
         return looking.result

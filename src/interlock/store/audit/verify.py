@@ -2,8 +2,9 @@
 
 Each entry is hashed again from the bytes that are stored and has to follow the one before it; each seal has to be
 genuine and to name the hash that is found at its place; seals kept elsewhere, in an anchor, must agree too, and show if
-the end was cut off. A log whose keys have sealed and that has no seal at all has lost them. Reading is one pass with
-constant memory, whatever the length of the log.
+the end was cut off or seals were taken away. A log whose keys have sealed and that has no seal at all has lost them. A
+stretch is read on to the next seal, because a chain without one can be written anew by anybody. Reading is one pass
+with constant memory, whatever the length of the log.
 
 INVARIANT: the first entry that does not fit is named, whatever comes after it.
 
@@ -12,8 +13,8 @@ the anchor can write another history.
 """
 
 import struct
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple, Protocol, TypeAlias
 
 from interlock.core.model import Micros
@@ -56,7 +57,7 @@ class Log(Protocol):
         """The number of the last entry."""
         ...
 
-    def entries(self, after: int, to: int | None) -> Iterator[StoredRow]:
+    def entries(self, after: int, to: int | None) -> Generator[StoredRow]:
         """Entries in order, those after a number; raises Unreadable."""
         ...
 
@@ -74,16 +75,42 @@ class Unreadable(Exception):
     """The log cannot be read from here on. The message says what the database said."""
 
 
+class Beyond(Exception):
+    """The log ends before the stretch that was asked for begins."""
+
+    def __init__(self, first: int, end: int) -> None:
+        super().__init__(f"there is no entry {first}: the log goes up to {end}")
+        self.first = first
+        self.end = end
+
+
+class Removed(Exception):
+    """All of the stretch that was asked for was removed on purpose, with everything up to an entry."""
+
+    def __init__(self, upto: int) -> None:
+        super().__init__(f"entries up to {upto} were removed")
+        self.upto = upto
+
+
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Which entries are checked; all of them unless told otherwise."""
+    """Which entries are checked; all of them unless told otherwise. Raises ValueError when it ends before it begins."""
 
     first: int = 1
     last: int | None = None
 
+    def __post_init__(self) -> None:
+        if self.last is not None and self.last < self.first:
+            raise ValueError(f"a stretch from {self.first} to {self.last} ends before it begins")
+
     @property
     def whole(self) -> bool:
         return self.first <= 1 and self.last is None
+
+    def to_seal(self, seals: Iterable[int]) -> "Span":
+        """As far as the first of these seals that covers all of it; as it is, when none does."""
+        last = self.last
+        return self if last is None else replace(self, last=min((each for each in seals if each >= last), default=last))
 
 
 @dataclass(slots=True)
@@ -113,8 +140,8 @@ class Verification:
 
     @property
     def unsealed(self) -> int:
-        """How many of the newest entries no seal covers yet: they hang together, but their end could be missing."""
-        return max(0, (self.last or 0) - max(self.sealed, self.anchored or 0))
+        """How many of those that were checked no seal covers yet: they hang together, as anybody can make them do."""
+        return max(0, (self.last or 0) - max(self.sealed, self.anchored or 0, (self.first or 1) - 1))
 
 
 def verify(
@@ -123,21 +150,33 @@ def verify(
     anchor: Iterable[Seal | BadLine] | None = None,
     span: Span = Span(),  # noqa: B008 - it cannot be changed
     progress: Callable[[int], None] = lambda _: None,
+    *,
+    earlier: bool = False,
 ) -> Verification:
-    """Check a log against its seals, and against those of an anchor if there is one."""
+    """Check a log against its seals, and against those of an anchor if there is one. `earlier` says that the log was
+    copied some time ago: the anchor may have got more since. Raises Beyond and Removed."""
     found = Verification(log.chain)
-    sealed, problems = _seals(log.seals(), keys, found)
-    if anchor is not None:
-        problems += _anchored(anchor, keys, found, sealed)
+    sealed, checkpoints, problems = _seals(log.seals(), keys, found)
     bare = keys.have_sealed and not sealed and not problems
+    if anchor is not None:
+        known_until = found.sealed if earlier else None
+        problems += _anchored(anchor, keys, found, sealed, checkpoints, known_until)
+    due = span.to_seal(sealed)
+    known = max((log.end, *sealed))
+    if not problems and span.first > max(1, known):
+        raise Beyond(span.first, known)
     # Begun first, because the database can do it while the entries are hashed.
     beside = log.beside(found.pruned, MOST_TOLD) if span.whole and not problems else None
-    end = _Entries(log, sealed, found, progress).check(span)
+    end = _Entries(log, sealed, found, progress).check(due)
     problems += [] if end is None else [end]
-    problems += _cut_off(sealed, found, span)
-    if bare and found.first is not None:
-        problems.append(Break(found.first, "no seal is on it or on any other, though the key of the log has sealed"))
+    problems += _cut_off(sealed, found, due, known)
+    if bare and not problems:
+        problems.append(
+            Break(found.first or 1, "no seal is on it or on any other, though the key of the log has sealed")
+        )
     found.broken = min(problems, key=lambda each: each.seq, default=None)
+    if found.broken is None and found.first is None and span.first <= found.pruned and not span.whole:
+        raise Removed(found.pruned)
     if beside is not None and found.broken is None:
         found.beside += beside()
     return found
@@ -147,8 +186,10 @@ Hashes = dict[int, bytes]
 """What seals say that the hash of an entry is."""
 
 
-def _seals(seals: Iterable[Seal | Break], keys: KnownKeys, found: Verification) -> tuple[Hashes, list[Break]]:
+def _seals(seals: Iterable[Seal | Break], keys: KnownKeys, found: Verification) -> tuple[Hashes, set[int], list[Break]]:
+    """What the seals in the log say, which entries checkpoints are on, and what is wrong with them."""
     hashes: Hashes = {}
+    checkpoints: set[int] = set()
     problems: list[Break] = []
     for seal in seals:
         if isinstance(seal, Break):
@@ -160,18 +201,26 @@ def _seals(seals: Iterable[Seal | Break], keys: KnownKeys, found: Verification) 
         hashes[seal.seq] = seal.hash
         found.sealed = max(found.sealed, seal.seq)
         if seal.kind is SealKind.CHECKPOINT:
-            found.checkpoints += 1
+            checkpoints.add(seal.seq)
         elif seal.seq > found.pruned:
             found.pruned, found.pruned_at = seal.seq, seal.at
-    return hashes, problems
+    found.checkpoints = len(checkpoints)
+    return hashes, checkpoints, problems
 
 
-def _anchored(anchor: Iterable[Seal | BadLine], keys: KnownKeys, found: Verification, hashes: Hashes) -> list[Break]:
+def _anchored(
+    anchor: Iterable[Seal | BadLine],
+    keys: KnownKeys,
+    found: Verification,
+    hashes: Hashes,
+    checkpoints: set[int],
+    until: int | None,
+) -> list[Break]:
     problems: list[Break] = []
     bad: list[int] = []
-    # The newest may have been set since the anchor was looked at.
-    lacking = set(sorted(hashes)[:-1])
-    first = found.anchored = 0
+    ours = sorted(hashes)
+    theirs: dict[SealKind, set[int]] = {kind: set() for kind in SealKind}
+    found.anchored = 0
     for seal in anchor:
         if isinstance(seal, BadLine):
             bad.append(seal.number)
@@ -179,24 +228,57 @@ def _anchored(anchor: Iterable[Seal | BadLine], keys: KnownKeys, found: Verifica
             problems.append(Break(seal.seq, f"{problem} (in the anchor)"))
         else:
             hashes[seal.seq] = seal.hash
-            lacking.discard(seal.seq)
-            first = first or seal.seq
+            theirs[seal.kind].add(seal.seq)
             found.anchored = max(found.anchored, seal.seq)
-    found.notes += _about_anchor(bad, sorted(each for each in lacking if each > first), found)
+    there = theirs[SealKind.CHECKPOINT]
+    gone = sorted(each for each in there - checkpoints if until is None or each < until)
+    if gone == [max(there, default=0)]:
+        found.notes.append(_NEWEST_GONE.format(seq=gone[0]))
+    elif gone:
+        more = f", and {len(gone) - 1} more" if len(gone) > 1 else ""
+        problems.append(Break(gone[0], f"its seal was taken out of the log{more}: the anchor has it"))
+    if until is None and (begun := max(theirs[SealKind.PRUNED], default=0)) > found.pruned:
+        found.notes.append(_REMOVAL_GONE.format(seq=begun))
+    seen = theirs[SealKind.CHECKPOINT] | theirs[SealKind.PRUNED]
+    # The newest may have been set since the anchor was looked at.
+    found.notes += _about_anchor(bad, [each for each in ours[:-1] if each not in seen], min(seen, default=0))
     return problems
 
 
-def _about_anchor(bad: Sequence[int], lacking: Sequence[int], found: Verification) -> Iterator[str]:
+# The anchor comes before the database, and no seal is set before the one before it is in both. So a crash between the
+# two leaves one seal in the anchor alone, the newest, until the gateway starts again.
+_NEWEST_GONE = (
+    "The newest seal in the anchor, on record {seq}, is not in the log: a crash just when it was set leaves it so until"
+    " the gateway runs again, or somebody took it out."
+)
+_REMOVAL_GONE = (
+    "The anchor says that records up to {seq} were to be removed, and the log does not: a crash came just then, or"
+    " somebody took that seal out. They are there."
+)
+
+
+def _about_anchor(bad: Sequence[int], lacking: Sequence[int], first: int) -> Iterator[str]:
     """What is strange about an anchor, and may have happened without any harm."""
     if bad:
         more = f", nor are {len(bad) - 1} others" if len(bad) > 1 else ""
         yield f"Line {bad[0]} of the anchor is no seal{more}: a crash or a full disk cuts one short, or it was changed."
-    if lacking and found.anchored:
+    before, after = ([each for each in lacking if (each < first) is older] for older in (True, False))
+    if before:
         yield (
-            f"The log has {len(lacking)} seals after the first in the anchor that are not there, the first of them on"
-            f" record {lacking[0]}: the anchor was only sent some, was changed for another for a time, or was tampered"
-            " with."
+            f"The anchor begins with the seal on record {first}, and lacks {_seals_told(before)} that the log has: it"
+            " was begun later, or was removed and began anew."
         )
+    if after and first:
+        yield (
+            f"The anchor lacks {_seals_told(after)} that the log has: it was only sent some, was changed for another"
+            " for a time, or was tampered with."
+        )
+
+
+def _seals_told(seqs: Sequence[int]) -> str:
+    if len(seqs) == 1:
+        return f"the seal on record {seqs[0]}"
+    return f"{len(seqs)} seals, the first of them on record {seqs[0]},"
 
 
 def _contradiction(seal: Seal, chain: str, hashes: Mapping[int, bytes]) -> str:
@@ -207,12 +289,13 @@ def _contradiction(seal: Seal, chain: str, hashes: Mapping[int, bytes]) -> str:
     return ""
 
 
-def _cut_off(hashes: Hashes, found: Verification, span: Span) -> list[Break]:
-    """The end of what was asked for, which a seal knows of and which is not there."""
+def _cut_off(hashes: Hashes, found: Verification, span: Span, known: int) -> list[Break]:
+    """The end of what was asked for, which a seal or the log itself knows of and which is not there."""
     end = max(found.last or 0, found.pruned, span.first - 1)
+    due = known if span.last is None else min(known, span.last)
     promised = max(hashes, default=0)
-    due = promised if span.last is None else min(promised, span.last)
-    return [Break(end + 1, f"it is missing: a seal names entries up to {promised}")] if due > end else []
+    told = f": a seal names entries up to {promised}" if promised > end else ""
+    return [Break(end + 1, f"it is missing{told}")] if due > end else []
 
 
 class _Entries:

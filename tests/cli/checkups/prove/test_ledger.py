@@ -17,6 +17,7 @@ from interlock.store.protocol import Activity, ActivityType, StoreUnavailable
 from interlock.store.sqlite import SqliteStore
 from tests.cli.checkups.prove.boxes import DENIES, tried_on, unchanged, user_of
 from tests.running import config_of
+from tests.store.audit.logs import call, tamper
 
 
 @pytest.mark.parametrize("name", ["tampering", "no-secrets", "no-record"])
@@ -126,6 +127,22 @@ async def test_an_own_log_that_was_changed_is_found(tmp_path: Path) -> None:
     result = await tried_on(tmp_path, "own-log")
 
     assert (result.state, result.text.startswith("Record 1 of your own log")) == ("BROKEN", True)
+
+
+async def test_an_own_log_that_is_gone_is_missed_by_its_anchor(tmp_path: Path) -> None:
+    (await written(tmp_path)).unlink()
+    result = await tried_on(tmp_path, "own-log")
+
+    assert (result.state, "and so is the whole log: the anchor has" in result.text) == ("BROKEN", True)
+
+
+async def test_seals_that_were_taken_out_of_the_own_log_are_missed(tmp_path: Path) -> None:
+    database = await written(tmp_path)
+    await written(tmp_path, *(call(number) for number in range(3)))
+    tamper(database.parent, ("DELETE FROM seal WHERE seq = (SELECT min(seq) FROM seal)", ()))
+    result = await tried_on(tmp_path, "own-log")
+
+    assert (result.state, "its seal was taken out of the log" in result.text) == ("BROKEN", True)
 
 
 async def test_an_own_log_that_cannot_be_read_is_said_to_be(tmp_path: Path) -> None:

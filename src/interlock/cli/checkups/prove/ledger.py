@@ -14,9 +14,9 @@ from interlock.cli.checkups.prove.sandbox import Sandbox, Target
 from interlock.cli.render import counted
 from interlock.core.model import Json
 from interlock.core.safety import SafetyClass
-from interlock.store.audit.check import check_folder
+from interlock.store.audit.check import check_folder, lost_log
 from interlock.store.audit.keys import PUBLIC
-from interlock.store.audit.sqlite_log import open_log
+from interlock.store.audit.sqlite_log import NoLog, open_log
 from interlock.store.audit.verify import Span, Verification
 from interlock.store.folder import DATABASE
 from interlock.store.protocol import StoreUnavailable
@@ -90,10 +90,10 @@ def _tamper(database: Path, statements: Sequence[str]) -> None:
 
 async def own_log(box: Sandbox) -> str:
     folder = box.user
-    if not folder.database.exists():
-        raise NotApplicable("there is no log in your data folder yet")
     anchor = anchor_of(box.user_config, folder.path)
     try:
+        if not folder.database.exists() and lost_log(folder.path, anchor) is None:
+            raise NotApplicable("there is no log in your data folder yet")
         found = await asyncio.to_thread(_checked, folder.path, anchor)
     except (StoreUnavailable, OSError, ValueError) as unreadable:
         raise Broken(f"Your own log could not be read: {unreadable}") from None
@@ -119,8 +119,11 @@ def _unshown(found: Verification) -> str:
 
 
 def _checked(folder: Path, anchor: Path) -> Verification:
-    with open_log(folder / DATABASE) as log:
-        first = max(1, log.end - NEWEST + 1)
+    try:
+        with open_log(folder / DATABASE) as log:
+            first = max(1, log.end - NEWEST + 1)
+    except NoLog:
+        first = 1  # the check says whether there was one
     return check_folder(folder, anchor, Span(first), own=True)
 
 

@@ -81,7 +81,7 @@ function Verdict() {
 const titleOf = (found) => {
   if (!found) return "Not checked yet";
   if (found.intact) return "The log is intact";
-  return found.broken ? `Broken at record ${found.broken.seq}` : "What is kept beside the log does not agree with it";
+  return found.broken ? `Broken at record ${found.broken.seq}` : "Broken: what is kept beside the log does not agree with it";
 };
 
 function Findings({ found, at }) {
