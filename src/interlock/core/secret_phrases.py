@@ -1,8 +1,7 @@
 r"""What stands before a secret in the languages and commands that have a way of their own to write one down.
 
-A phrase is a pattern for RE2 that ends where the secret begins. A part in brackets that it captures is a name, and the
-phrase counts only if that promises a secret. Each is anchored on words that nobody writes in passing: `mysql … -p` and
-not `-p`, `curl … -u` and not `-u`.
+A phrase is a pattern for RE2 that ends where the secret begins. Each is anchored on words that nobody writes in
+passing: `mysql … -p` and not `-p`, `curl … -u` and not `-u`.
 
 This module refuses to search: it is a table, and `secret_signs` is what looks.
 """
