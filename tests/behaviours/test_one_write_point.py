@@ -51,6 +51,6 @@ def test_no_activity_becomes_that_of_a_call_later() -> None:
 
 
 def test_an_activity_becomes_a_row_in_one_place_and_only_rows_reach_the_writer() -> None:
-    assert [where for where, _ in calls_of("record_of")] == ["store/sqlite.py", "store/writer.py"]
+    assert [where for where, _ in calls_of("record_of")] == ["store/sql.py", "store/writer.py"]
     assert [where for where, _ in calls_of("Record") if where.startswith("store/")] == ["store/rows.py"]
-    assert {where for where, _ in calls_of("Job")} == {"store/sqlite.py", "store/writer.py"}
+    assert {where for where, _ in calls_of("Job")} == {"store/sql.py", "store/writer.py"}
