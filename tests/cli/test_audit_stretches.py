@@ -106,7 +106,7 @@ def test_a_seal_that_was_taken_out_of_the_log_is_missed(il: Interlock, folder: P
     done = il("audit", "verify")
 
     assert done.exit == 21
-    assert done.lines[0] == "BROKEN at record 20: its seal was taken out of the log: the anchor has it."
+    assert done.lines[0] == "BROKEN at record 20: the anchor has its seal, which was taken out of the log."
 
 
 def test_a_database_that_is_gone_is_missed_where_its_anchor_is_left(il: Interlock, folder: Path) -> None:

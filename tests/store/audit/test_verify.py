@@ -232,8 +232,16 @@ async def test_a_seal_that_was_taken_out_of_the_log_is_missed_against_the_anchor
     found = check(folder).broken
 
     assert found is not None
-    assert found.seq == first
-    assert found.problem == f"its seal was taken out of the log{more}: the anchor has it"
+    assert (found.seq, found.problem) == (first, f"the anchor has its seal, which was taken out of the log{more}")
+
+
+async def test_the_only_seal_of_a_log_whose_key_has_sealed_is_missed_too(tmp_path: Path) -> None:
+    folder = await sealed_folder(tmp_path, calls=5, every=5)
+    tamper(folder, ("DELETE FROM seal", ()))
+    found = check(folder).broken
+
+    assert found is not None
+    assert (found.seq, found.problem) == (10, "the anchor has its seal, which was taken out of the log")
 
 
 async def test_seals_that_were_all_taken_out_are_missed_also_where_no_key_is_published(folder: Path) -> None:
@@ -242,7 +250,7 @@ async def test_seals_that_were_all_taken_out_are_missed_also_where_no_key_is_pub
     found = check(folder).broken
 
     assert found is not None
-    assert (found.seq, found.problem) == (10, "its seal was taken out of the log, and 3 more: the anchor has it")
+    assert (found.seq, found.problem) == (10, "the anchor has its seal, which was taken out of the log, and 3 more")
 
 
 async def test_a_checkpoint_that_was_taken_out_is_missed_though_a_removal_was_sealed_there(folder: Path) -> None:

@@ -170,10 +170,10 @@ def verify(
     end = _Entries(log, sealed, found, progress).check(due)
     problems += [] if end is None else [end]
     problems += _cut_off(sealed, found, due, known)
-    if bare and not problems:
-        problems.append(
-            Break(found.first or 1, "no seal is on it or on any other, though the key of the log has sealed")
-        )
+    if bare:
+        # Where the anchor has some, it is with the first of them that the log stops fitting, and not before.
+        none = "no seal is on it or on any other, though the key of the log has sealed"
+        problems.append(Break(min(sealed), _TAKEN_OUT) if sealed else Break(found.first or 1, none))
     found.broken = min(problems, key=lambda each: each.seq, default=None)
     if found.broken is None and found.first is None and span.first <= found.pruned and not span.whole:
         raise Removed(found.pruned)
@@ -236,7 +236,7 @@ def _anchored(
         found.notes.append(_NEWEST_GONE.format(seq=gone[0]))
     elif gone:
         more = f", and {len(gone) - 1} more" if len(gone) > 1 else ""
-        problems.append(Break(gone[0], f"its seal was taken out of the log{more}: the anchor has it"))
+        problems.append(Break(gone[0], f"{_TAKEN_OUT}{more}"))
     if until is None and (begun := max(theirs[SealKind.PRUNED], default=0)) > found.pruned:
         found.notes.append(_REMOVAL_GONE.format(seq=begun))
     seen = theirs[SealKind.CHECKPOINT] | theirs[SealKind.PRUNED]
@@ -244,6 +244,8 @@ def _anchored(
     found.notes += _about_anchor(bad, [each for each in ours[:-1] if each not in seen], min(seen, default=0))
     return problems
 
+
+_TAKEN_OUT = "the anchor has its seal, which was taken out of the log"
 
 # The anchor comes before the database, and no seal is set before the one before it is in both. So a crash between the
 # two leaves one seal in the anchor alone, the newest, until the gateway starts again.

@@ -142,7 +142,7 @@ async def test_seals_that_were_taken_out_of_the_own_log_are_missed(tmp_path: Pat
     tamper(database.parent, ("DELETE FROM seal WHERE seq = (SELECT min(seq) FROM seal)", ()))
     result = await tried_on(tmp_path, "own-log")
 
-    assert (result.state, "its seal was taken out of the log" in result.text) == ("BROKEN", True)
+    assert (result.state, "the anchor has its seal, which was taken out of the log" in result.text) == ("BROKEN", True)
 
 
 async def test_an_own_log_that_cannot_be_read_is_said_to_be(tmp_path: Path) -> None:
