@@ -21,7 +21,7 @@ from interlock.clock import Clock
 from interlock.core.canonical import argument_digest
 from interlock.core.decide import Facts, decide, standing_ground
 from interlock.core.lifecycle import CallEvent
-from interlock.core.model import CALL_METHOD, Allow, Call, Caller, Deny, Hold
+from interlock.core.model import CALL_METHOD, Allow, Call, Caller, Deny, Hold, Verdict
 from interlock.core.offers import Offers
 from interlock.core.policy import Policy
 from interlock.core.rates import Rates
@@ -47,13 +47,9 @@ class Pipeline:
     def __init__(
         self, fleet: Fleet, recorder: Recorder, clock: Clock, policy: Policy, second_key: SecondKey, freezer: Freezer
     ) -> None:
-        self._fleet = fleet
-        self._recorder = recorder
-        self._clock = clock
-        self._second_key = second_key
-        self._freezer = freezer
-        self._schemas = Schemas()
-        self._rates = Rates()
+        self._fleet, self._recorder, self._clock = fleet, recorder, clock
+        self._second_key, self._freezer = second_key, freezer
+        self._schemas, self._rates = Schemas(), Rates()
         self.policy = policy
         self.identify: Callable[[Caller], Caller | Reason] = lambda caller: caller
         """Who a caller is by now, after it waited: its token may have been revoked, or reach less far."""
@@ -123,12 +119,7 @@ class Pipeline:
         return reply or await self._second_key.outcome(verdict.approval or "", call, found)
 
     async def _refuse(
-        self,
-        facts: Facts,
-        found: ListedTool | None,
-        verdict: Deny | Hold | Allow,
-        way: Way,
-        approval: str | None = None,
+        self, facts: Facts, found: ListedTool | None, verdict: Verdict, way: Way, approval: str | None = None
     ) -> Reply:
         refusal = verdict if isinstance(verdict, Deny) else Deny(verdict.reasons, verdict.ground)
         activity = await self._recorder.refused(facts.call, found, refusal, way.origin, approval)
@@ -196,8 +187,7 @@ class Pipeline:
             event, reason = failure_of(failed, call.server, self._fleet.seconds(call.server))
             outcome, reply = Outcome(event, error=reason.text), Reply(record.id, refusal=reason)
         except BaseException:  # raised again, only noted first: whatever ended this call, it may have been sent
-            # Most often the caller went away. What cannot be noted stays open on record, and the next start calls it
-            # indeterminate.
+            # What cannot be noted stays open on record, and the next start calls it indeterminate.
             with contextlib.suppress(StoreUnavailable):
                 await self._recorder.outcome(record, Outcome(CallEvent.CANCEL))
             raise
