@@ -99,7 +99,7 @@ def tell(best: dict[str, Taken]) -> None:
 
 def main() -> None:
     with tempfile.TemporaryDirectory() as temporary:
-        folder = Path(temporary)
+        folder = Path(temporary) / "data"
         fill(folder, map(activity, range(RECORDS)))
         rounds: dict[str, list[Taken]] = {name: [] for name in WAYS}
         for _ in range(ROUNDS):
@@ -107,7 +107,7 @@ def main() -> None:
                 rounds[name].append(taken(way, folder))
         size = (folder / DATABASE).stat().st_size
         checked = command(folder, "verify")
-        exported = command(folder, "export", "--to", str(EXPORTED), "-o", str(folder / "log.jsonl"))
+        exported = command(folder, "export", "--to", str(EXPORTED), "-o", str(Path(temporary) / "log.jsonl"))
     load = ", ".join(f"{each:.1f}" for each in os.getloadavg())
     print(f"verify: {RECORDS:,} records, {size / 2**20:,.0f} MiB, best of {ROUNDS} interleaved rounds, load {load}")
     tell({name: min(each) for name, each in rounds.items()})
