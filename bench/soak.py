@@ -173,9 +173,9 @@ def goals(soak: Soak, *, intact: bool) -> dict[str, bool]:
 
 
 def _stays(seen: list[int], half: int) -> bool:
-    """Whether the fewest of them in the second half are no more than in the first: connections come and go from look to
-    look, and what is never given back lifts the lowest look too."""
-    return half == 0 or min(seen[half:]) - min(seen[:half]) <= SPREAD
+    """Whether there are no more of them in the second half than in the first; from look to look they may differ,
+    because connections come and go."""
+    return half == 0 or statistics.median(seen[half:]) - statistics.median(seen[:half]) <= SPREAD
 
 
 def main() -> int:
