@@ -12,7 +12,7 @@ from interlock.core.approvals import SECOND, Approval
 from interlock.core.freezes import FreezeKind, Frozen
 from interlock.core.grants import Grant, GrantScope
 from interlock.core.lifecycle import ApprovalState
-from interlock.store.approvals import ApprovalFilter, Approvals
+from interlock.store.approvals import ApprovalFilter, Approvals, Crowd
 from interlock.store.protocol import Store, StoreUnavailable
 from tests.store.approval_examples import (
     ALL,
@@ -95,6 +95,22 @@ async def test_many_who_ask_the_same_at_once_make_one_question(approvals: Approv
     tries = (approvals.add_approval(replace(approval(each), key=key(1)), why(each)) for each in range(1, 21))
 
     assert sorted(await asyncio.gather(*tries)) == [*[False] * 19, True]
+
+
+async def test_no_more_wait_than_may_of_one_caller_and_in_all_and_one_too_many_writes_nothing(
+    approvals: Approvals, store: Store
+) -> None:
+    first = await asked(approvals, approval(1))
+    for number in (2, 3):
+        await asked(approvals, approval(number, caller="other"))
+    own, total = Crowd(1, 10), Crowd(10, 3)
+
+    assert not await approvals.add_approval(approval(4), why(4), own)
+    assert not await approvals.add_approval(approval(4), why(4), total)
+    assert await ids_of(store) == ["ap_0003", "ap_0002", "ap_0001"]
+    await approvals.change_approval(no(first), why(1, "denied"))
+    assert await approvals.add_approval(approval(4), why(4), own)
+    assert not await approvals.add_approval(approval(5, caller="third"), why(5), total)
 
 
 async def test_a_question_that_no_database_can_hold_is_refused_and_nothing_is_kept(

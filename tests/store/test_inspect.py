@@ -15,8 +15,10 @@ from interlock.store.inspect import Looked, Remembered, kept_servers, look, reme
 from interlock.store.migrate import migrate, migrations
 from interlock.store.protocol import KeptServer, Store, StoreUnavailable
 from interlock.store.sqlite import SqliteStore
+from tests.postgres_server import PostgresServer
 from tests.store.audit.logs import Office, sealed_folder, tamper
 from tests.store.examples import TickingClock, activity, log_of
+from tests.store.places import InDatabase, opened
 
 
 @pytest.fixture
@@ -191,3 +193,22 @@ def test_without_a_database_nothing_is_known_of_servers(tmp_path: Path) -> None:
     assert remembered(tmp_path / "none.db") == Remembered()
     with pytest.raises(StoreUnavailable):
         remembered(other)
+
+
+async def test_what_is_known_of_servers_is_read_from_the_database_at_an_address_too(
+    database: InDatabase, postgres: PostgresServer, tmp_path: Path
+) -> None:
+    tool = '{"inputSchema":{},"name":"t"}'
+    async with opened(database) as store:
+        await store.put_server("added", KeptServer(True, {"url": "http://x"}), activity(1))
+        await store.begin_baseline("added", {"t": Reviewed(definition_of(tool), None)}, activity(2))
+        await store.put_override("added", "t", SafetyClass.DANGEROUS, activity(3))
+
+    found = remembered(tmp_path / "none.db", database.address)
+    assert found.tools == {"added": [{"inputSchema": {}, "name": "t"}]}
+    assert found.overrides == {"added": {"t": SafetyClass.DANGEROUS}}
+    assert found.servers == kept_servers(tmp_path / "none.db", database.address)
+    assert list(found.servers) == ["added"]
+    assert remembered(tmp_path / "none.db", postgres.address("postgres")) == Remembered()
+    with pytest.raises(StoreUnavailable):
+        kept_servers(tmp_path / "none.db", postgres.address("nowhere"))

@@ -1,5 +1,6 @@
 """What PostgreSQL itself refuses, whoever writes to it, and what is particular to a store there."""
 
+import asyncio
 import subprocess
 import sys
 from collections.abc import AsyncIterator
@@ -13,7 +14,10 @@ from interlock.core.grants import GrantScope
 from interlock.core.lifecycle import CallState
 from interlock.store.audit.keys import open_key
 from interlock.store.audit.seal import SealKind
+from interlock.store.condition import look_at_database
+from interlock.store.migrate import migrations
 from interlock.store.postgres import PostgresStore
+from interlock.store.postgres_migrate import migrate
 from interlock.store.protocol import Store, StoreUnavailable
 from tests.postgres_server import PostgresServer
 from tests.store.approval_examples import approval, no, sent, why, yes
@@ -233,6 +237,38 @@ async def test_what_the_database_refuses_of_one_is_no_answer_that_counts(databas
 
 
 # Starting -------------------------------------------------------------------------------------------------------
+
+
+async def test_a_role_that_may_not_migrate_is_told_what_the_owner_has_to_do(postgres: PostgresServer) -> None:
+    name = await postgres.new_database("template1")
+    role = f"bare_{name}"
+    owner = await asyncpg.connect(postgres.address(name))
+    await owner.execute(f"CREATE ROLE {role} LOGIN")
+
+    async def said() -> str:
+        with pytest.raises(StoreUnavailable) as started:
+            await PostgresStore(postgres.address(name, role), CHAIN, TickingClock()).start()
+        return str(started.value)
+
+    before = await said()
+    await owner.execute("SET search_path = interlock")
+    await migrate(owner, migrations("migrations/postgres"))
+    without_rights = await said()
+    with pytest.raises(StoreUnavailable) as looked:
+        await asyncio.to_thread(look_at_database, postgres.address(name, role))
+    await owner.execute(f"GRANT USAGE ON SCHEMA interlock TO {role}; GRANT SELECT ON version TO {role}")
+    without_tables = await said()
+    await owner.execute("DELETE FROM version WHERE version = (SELECT max(version) FROM version)")
+    behind = await said()
+    await owner.execute(f"DROP OWNED BY {role}; DROP ROLE {role}")
+    await owner.close()
+    await postgres.drop(name)
+
+    assert all("the owner of the database has to run `interlock db migrate`" in each for each in (before, behind))
+    for each in (without_rights, without_tables, str(looked.value)):
+        assert "the owner has to run postgres_role.sql" in each
+        assert "42501" in each
+        assert "db migrate" not in each
 
 
 async def test_a_password_is_not_in_what_is_said_when_the_database_cannot_be_used(postgres: PostgresServer) -> None:

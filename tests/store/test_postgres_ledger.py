@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from interlock.core.lifecycle import CallState
+from interlock.store.approvals import Crowd
 from interlock.store.postgres import PostgresStore
 from interlock.store.postgres_link import Address, Patience
 from interlock.store.protocol import ActivityFilter, ActivityType, Store, StoreUnavailable
@@ -274,6 +275,17 @@ async def test_one_question_is_asked_once_at_whichever_gateway(database: InDatab
         asked = [each.approvals.add_approval(approval(1), why(1)) for each in (one, two)]
 
         assert sorted(await asyncio.gather(*asked)) == [False, True]
+
+
+async def test_no_more_wait_than_may_at_however_many_gateways_they_are_asked_at_once(database: InDatabase) -> None:
+    async with opened(database, "one") as one, opened(database, "two") as two, opened(database, "three") as three:
+        numbers, stores = range(1, 61), (one, two, three)
+        asking = [
+            stores[each % 3].approvals.add_approval(approval(each), why(each), Crowd(20, 100)) for each in numbers
+        ]
+
+        assert (await asyncio.gather(*asking)).count(True) == 20
+        assert await one.shared.crowd("agent") == Crowd(20, 20)
 
 
 async def test_a_gateway_that_froze_in_the_middle_of_a_change_does_not_stop_the_others(database: InDatabase) -> None:

@@ -87,6 +87,26 @@ async def test_an_address_at_which_nobody_ever_answers_is_given_up(tmp_path: Pat
                     pass
 
 
+@pytest.mark.parametrize(
+    ("address", "says"),
+    [
+        ("db/x?sslmode=banana", "an sslmode that there is not: write one of disable, "),
+        ("db/x?sslmode=verify-full", "There is no root certificate .* add sslrootcert=FILE"),
+        ("db/x?sslmode=verify-ca", "There is no root certificate .* add sslrootcert=FILE"),
+        ("db:port/x", "The address cannot be read: write postgresql://USER:PASSWORD@HOST"),
+    ],
+)
+async def test_what_is_wrong_with_an_address_is_said_without_its_password(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, address: str, says: str
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))  # where the client looks for certificates
+    monkeypatch.delenv("PGSSLROOTCERT", raising=False)
+    with pytest.raises(StoreUnavailable, match=says) as refused:
+        await Address(f"postgresql://u:hunter2@{address}", Patience()).connect()
+
+    assert "hunter2" not in str(refused.value)
+
+
 def test_turns_have_numbers_that_the_database_can_hold_and_each_its_own() -> None:
     numbers = {turn_of(f"chain {each}") for each in range(1000)}
 

@@ -8,13 +8,25 @@ from interlock.store.approvals import ApprovalFilter
 from interlock.store.rows import Row, SqlValue, nearest_integer
 
 # A new question, unless the very same call is asked about already.
-ADD_APPROVAL = """
+_ADD = """
 INSERT INTO approval (
     id, status, version, requester, approver, workspace, session_id, gateway, answered, created_at, decided_at,
     expires_at, waits_for, votes, body
-) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-ON CONFLICT (waits_for) WHERE status = 'pending' DO NOTHING
+)
 """
+_UNLESS_ASKED = "ON CONFLICT (waits_for) WHERE status = 'pending' DO NOTHING"
+ADD_APPROVAL = f"{_ADD} VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) {_UNLESS_ASKED}"
+
+# How many wait: of one caller, and in all. One look at those that wait, and none at what a caller ever asked.
+CROWD = """
+SELECT count(*) FILTER (WHERE requester = ?) AS own, count(*) AS total FROM approval WHERE status = 'pending'
+"""
+
+# The same, unless as many wait as may. It counts what all others have added: batches with a guard take turns.
+ADD_APPROVAL_WITHIN = f"""{_ADD}
+SELECT ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ? FROM ({CROWD}) AS crowd WHERE own < ? AND total < ?
+{_UNLESS_ASKED}
+"""  # noqa: S608 - of constants
 
 _CHANGE = """
 UPDATE approval SET status = ?, version = ?, approver = ?, decided_at = ?, votes = ?, body = ?
@@ -36,12 +48,12 @@ CHANGES: dict[ApprovalState, tuple[str, bool]] = {
 # The caller was told to come again. No version: it changes nothing that an answer depends on.
 MARK_ANSWERED = "UPDATE approval SET answered = 1 WHERE id = ? AND status = 'pending'"
 
-_APPROVAL = """
+APPROVAL = """
 SELECT id, status, version, approver, gateway, answered, created_at, decided_at, expires_at, votes, body FROM approval
 """
 
 # One approval.
-GET_APPROVAL = f"{_APPROVAL} WHERE id = ?"
+GET_APPROVAL = f"{APPROVAL} WHERE id = ?"
 
 # Every approval, with what the list of activities tells of it; those of which it tells nothing are left out.
 WITH_TOLD = """
@@ -52,7 +64,7 @@ WHERE activity.type = 'approval' AND activity.approval_id = approval.id
 """
 
 # The call of a tool that was approved last before some time, another one than this.
-LAST_APPROVED = f"""{_APPROVAL}
+LAST_APPROVED = f"""{APPROVAL}
 WHERE status = 'approved' AND body ->> '$.key.server' = ? AND body ->> '$.key.tool' = ? AND decided_at < ? AND id <> ?
 ORDER BY decided_at DESC LIMIT 1
 """
@@ -77,17 +89,17 @@ INSERT INTO granted (id, approval, caller, scope, created_at, expires_at, uses_l
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
 """
 
-_GRANT = """
+GRANT = """
 SELECT id, approval, scope, created_at, expires_at, uses_left, uses, revoked_at, activity, body FROM granted
 """
 
 # Those that can still be used.
-LIVE_GRANTS = f"""{_GRANT}
+LIVE_GRANTS = f"""{GRANT}
 WHERE expires_at > ? AND revoked_at IS NULL AND (uses_left IS NULL OR uses_left > 0) ORDER BY created_at, id
 """
 
 # The one of an approval.
-GET_GRANT = f"{_GRANT} WHERE approval = ?"
+GET_GRANT = f"{GRANT} WHERE approval = ?"
 
 # One use, if there is one left. Who brings the approval again gets the outcome of the call that was asked about, and
 # not that of another which the same grant let pass.
@@ -116,7 +128,7 @@ def listing(wanted: ApprovalFilter, limit: int) -> tuple[str, Row]:
     """The statement and the parameters that list what is wanted, newest first."""
     where, values = _where(wanted)
     page = limit, nearest_integer(max(0, wanted.offset))
-    return f"{_APPROVAL} {where} ORDER BY created_at DESC, id DESC LIMIT ? OFFSET ?", (*values, *page)
+    return f"{APPROVAL} {where} ORDER BY created_at DESC, id DESC LIMIT ? OFFSET ?", (*values, *page)
 
 
 def counting(wanted: ApprovalFilter) -> tuple[str, Row]:

@@ -41,6 +41,17 @@ class ApprovalPage:
     total: int
 
 
+class Crowd(Struct, frozen=True):
+    """How many approvals wait, or may: of one caller, and in all."""
+
+    own: int
+    total: int
+
+    def fills(self, most: "Crowd") -> bool:
+        """Whether there is room for none more."""
+        return self.own >= most.own or self.total >= most.total
+
+
 class Stretch(Struct, frozen=True):
     """How many approvals that were asked for in one stretch of time ended how, and how long those that somebody
     answered had waited in sum."""
@@ -63,8 +74,9 @@ class ApprovalFigures:
 class Approvals(Protocol):
     """Every method may raise StoreUnavailable; methods that write return when the write is durable."""
 
-    async def add_approval(self, approval: Approval, why: Activity) -> bool:
-        """Add a question; False when the same call is asked about already, and then nothing is written."""
+    async def add_approval(self, approval: Approval, why: Activity, most: Crowd | None = None) -> bool:
+        """Add a question; False when the same call is asked about already, or when as many wait as may: then nothing is
+        written. Only where others add questions too need the store be told how many those are."""
         ...
 
     async def get_approval(self, approval_id: str) -> Approval | None:

@@ -130,13 +130,21 @@ class DataFolder:
 
     def chain(self) -> str:
         """The name of this gateway's chain in a database that several share; the first look makes it."""
-        file = self.path / CHAIN
-        with contextlib.suppress(FileNotFoundError):
-            if _CHAIN.fullmatch(name := file.read_text(encoding="utf-8", errors="replace").strip()):
-                return name
-        name = secrets.token_hex(8)
-        _keep(file, f"{name}\n".encode())
+        name = self.known_chain()
+        if name is None:
+            self.keep_chain(name := secrets.token_hex(8))
         return name
+
+    def known_chain(self) -> str | None:
+        """The same for whoever only looks; None when there is none yet."""
+        with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+            name = (self.path / CHAIN).read_text(encoding="utf-8", errors="replace").strip()
+            return name if _CHAIN.fullmatch(name) else None
+        return None
+
+    def keep_chain(self, name: str) -> None:
+        """Go on with this chain in a database that several share."""
+        _keep(self.path / CHAIN, f"{name}\n".encode())
 
 
 def _keep(file: Path, content: bytes) -> None:

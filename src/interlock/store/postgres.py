@@ -15,17 +15,25 @@ import contextlib
 from collections.abc import Sequence
 from typing import Any
 
+import asyncpg
+
 from interlock.clock import Clock
 from interlock.core.model import Micros
 from interlock.store import postgres_words as statements
 from interlock.store.migrate import migrations
+from interlock.store.postgres_address import shown_database
+from interlock.store.postgres_clock import PostgresClock
 from interlock.store.postgres_ledger import PostgresLedger
 from interlock.store.postgres_link import FAILURES, Address, Ear, Lines, Patience, say_goodbye, words
-from interlock.store.postgres_migrate import migrate
+from interlock.store.postgres_migrate import migrate, refused
+from interlock.store.postgres_shared import PostgresShared
+from interlock.store.postgres_story import PostgresStory
 from interlock.store.postgres_words import held, in_postgres, plain
 from interlock.store.protocol import Activity, ActivityFilter, StoreUnavailable
 from interlock.store.rows import Row, activity_of, storable
+from interlock.store.shared import Shared
 from interlock.store.sql import OPEN_STATES, SqlStore
+from interlock.store.story import Story
 from interlock.store.writer import Limits
 
 READERS = 4
@@ -50,11 +58,32 @@ class PostgresStore(SqlStore):
         limits: Limits | None = None,
         patience: Patience = _PATIENT,
     ) -> None:
-        super().__init__(clock, limits or LIMITS)
+        self._time = PostgresClock(clock)
+        super().__init__(self._time, limits or LIMITS)
         self._own = chain
         self._address = Address(address, patience)
         self._lines = Lines(self._address, READERS)
-        self._ear = Ear(self._address, self._committed)
+        self._ear = Ear(self._address, self._told)
+        self._shared = PostgresShared(self._address, chain, self._time, self._write, self._rows, self._ear.listen)
+
+        self._story = PostgresStory(self._rows, self._heard, lambda: self._news)
+
+    @property
+    def place(self) -> str:
+        return shown_database(self._address.text)
+
+    @property
+    def shared(self) -> Shared:
+        return self._shared
+
+    @property
+    def story(self) -> Story:
+        return self._story
+
+    def _told(self) -> None:
+        """Another gateway, or this one, has changed something that all know."""
+        self._committed()
+        self._shared.heard()
 
     async def start(self) -> None:
         await prepare(self._address, self._own, self._clock)
@@ -68,6 +97,7 @@ class PostgresStore(SqlStore):
             await asyncio.to_thread(writer.close)
         finally:
             await self._ear.close()
+            await self._shared.close()
             await self._lines.close()
 
     async def open_activities(self) -> Sequence[Activity]:
@@ -102,6 +132,8 @@ async def prepare(address: Address, chain: str, clock: Clock) -> None:
         try:
             await migrate(connection, migrations("migrations/postgres"))
             await connection.execute(statements.START_CHAIN, chain, clock.now())
+        except asyncpg.InsufficientPrivilegeError as problem:
+            raise await refused(connection, problem) from problem
         finally:
             await say_goodbye(connection, address.patience.connect)
     except FAILURES as problem:

@@ -17,18 +17,34 @@ from dataclasses import dataclass
 import asyncpg
 from asyncpg import Connection
 
+from interlock.store.postgres_address import as_psql_reads
 from interlock.store.protocol import StoreUnavailable
 
-FAILURES = (asyncpg.PostgresError, asyncpg.InterfaceError, OSError)
-"""How a database says no, and how a network does. Waiting too long is among the last."""
+FAILURES = (asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError, OSError)
+"""How a database says no, and how a network does. Waiting too long is among the last. The third is what the client says
+when a server ends between two steps of a statement."""
 
 CHANNEL = "interlock"
 """Where gateways tell each other that there is something new."""
+
+GATEWAY = "interlock"
+"""What the connections of a gateway are called, so that whoever copies its database sees that it runs."""
 
 _NO_ADDRESS = (
     "The address cannot be read: write postgresql://USER:PASSWORD@HOST:PORT/DATABASE, with %XX for characters of a"
     " password that are no letters or digits."
 )
+_NO_MODE = (
+    "The address asks for an sslmode that there is not: write one of disable, allow, prefer, require, verify-ca,"
+    " verify-full."
+)
+_NO_ROOT = (
+    "There is no root certificate to check the server's by, which the sslmode of the address asks for: add"
+    " sslrootcert=FILE to the address, as &sslrootcert=/etc/ssl/certs/ca-certificates.crt, or put it where"
+    " PostgreSQL's own programs look, ~/.postgresql/root.crt."
+)
+_KNOWN = {"`sslmode` parameter must be one of": _NO_MODE, "root certificate file": _NO_ROOT}
+"""What the client says of an address without repeating what may be a part of a password, by how it begins."""
 _SETTINGS = """
 SET search_path = interlock, pg_temp;
 SET default_transaction_isolation = 'read committed';
@@ -56,15 +72,23 @@ class Address:
 
     text: str
     patience: Patience
+    name: str = GATEWAY
+    """What the connections are called in the database."""
 
     async def connect(self) -> Connection:
         """A new connection; raises one of FAILURES, and StoreUnavailable for what is no address."""
         patience = self.patience
         try:
-            connection = await asyncpg.connect(self.text, timeout=patience.connect, command_timeout=patience.read)
-        except ValueError:
-            # What it says may be a part of the password, where that has characters in it that mean something else.
-            raise StoreUnavailable(_NO_ADDRESS) from None
+            address, database = as_psql_reads(self.text)
+            connection = await asyncpg.connect(
+                address,
+                database=database,
+                timeout=patience.connect,
+                command_timeout=patience.read,
+                server_settings={"application_name": self.name},
+            )
+        except ValueError as problem:
+            raise StoreUnavailable(_wrong_with_address(problem)) from None
         with contextlib.ExitStack() as unless_set_up:
             unless_set_up.callback(connection.terminate)
             await connection.execute(_SETTINGS)
@@ -158,6 +182,12 @@ async def say_goodbye(connection: Connection, seconds: float) -> None:
 def turn_of(name: str) -> int:
     """The number that stands for a turn in the database: whoever has it keeps out all others who want the same."""
     return int.from_bytes(hashlib.sha256(f"interlock {name}".encode()).digest()[:8], signed=True)
+
+
+def _wrong_with_address(problem: ValueError) -> str:
+    """What is wrong, in our words: the client's may be a part of the password, where that has characters in it that
+    mean something else in an address."""
+    return next((ours for begins, ours in _KNOWN.items() if str(problem).startswith(begins)), _NO_ADDRESS)
 
 
 def words(problem: BaseException) -> str:

@@ -8,21 +8,36 @@ A database that is up to date is only looked at: the role of a gateway need not 
 
 from collections.abc import Sequence
 
-from asyncpg import Connection
+from asyncpg import Connection, InsufficientPrivilegeError
 
-from interlock.store.migrate import Migration, newer, not_ours
-from interlock.store.postgres_link import turn_of
+from interlock.store.migrate import Migration, migrations, newer, not_ours
+from interlock.store.postgres_link import turn_of, words
 from interlock.store.postgres_words import TAKE_TURN
+from interlock.store.protocol import StoreUnavailable
 
 _TURN = turn_of("migrations")
 
 # Whether anything is in our schema, and whether that is ours.
-_ORIGIN = """
+ORIGIN = """
 SELECT EXISTS (SELECT 1 FROM pg_class WHERE relnamespace = to_regnamespace('interlock')),
     to_regclass('interlock.version') IS NOT NULL
 """
-_VERSION = "SELECT coalesce(max(version), 0) FROM version"
+VERSION = "SELECT coalesce(max(version), 0) FROM version"
 _SCHEMA = "SELECT to_regnamespace('interlock') IS NOT NULL"
+
+# Whether the schema is there, and whether whoever asks may look into it.
+_SEEN = """
+SELECT to_regnamespace('interlock') IS NOT NULL,
+    coalesce(has_schema_privilege(to_regnamespace('interlock')::oid, 'USAGE'), false)
+"""
+_NOT_MIGRATED = (
+    "The tables of this Interlock are not there yet, and this role may not make them: the owner of the database has to"
+    " run `interlock db migrate`, and then postgres_role.sql (docs/deployment.md)"
+)
+_NO_RIGHTS = (
+    "The tables are there, and this role has not the rights of a gateway: the owner has to run postgres_role.sql, and"
+    " to GRANT interlock_gateway TO this role (docs/deployment.md)"
+)
 
 # Others may take long to migrate, and so may we.
 _PATIENT = "SET LOCAL lock_timeout = '60s'; SET LOCAL idle_in_transaction_session_timeout = '60s'"
@@ -53,12 +68,28 @@ async def _apply(connection: Connection, step: Migration) -> None:
 
 async def _version(connection: Connection, known: int) -> int:
     """How far the database has come; raises for one that is not ours or too new."""
-    taken, ours = await connection.fetchrow(_ORIGIN) or (False, False)
+    taken, ours = await connection.fetchrow(ORIGIN) or (False, False)
     if not ours:
         if taken:
             raise not_ours("an address")
         return 0
-    version: int = await connection.fetchval(_VERSION)
+    version: int = await connection.fetchval(VERSION)
     if version > known:
         raise newer(version, known, "address")
     return version
+
+
+async def refused(connection: Connection, problem: InsufficientPrivilegeError) -> StoreUnavailable:
+    """What to say of a role that may not do what it wanted: what its owner has left to do."""
+    there, may_look = await connection.fetchrow(_SEEN) or (False, False)
+    ready = there and (not may_look or await _is_newest(connection))
+    return StoreUnavailable(f"PostgreSQL: {words(problem)}. {_NO_RIGHTS if ready else _NOT_MIGRATED}.")
+
+
+async def _is_newest(connection: Connection) -> bool:
+    """Whether nothing is left to migrate, as far as the role may see."""
+    known = migrations("migrations/postgres")[-1].version
+    try:
+        return await _version(connection, known) == known
+    except InsufficientPrivilegeError:
+        return True

@@ -146,6 +146,9 @@ SELECT DISTINCT subject FROM entry WHERE chain = $1 AND seq <= $2
     AND subject NOT IN (SELECT subject FROM entry WHERE chain = $3 AND seq > $4)
     AND EXISTS (SELECT 1 FROM activity WHERE id = subject AND activity.chain = $1) LIMIT $5
 """,
+    seal_queries.MAY_REMOVE: """
+SELECT has_table_privilege('entry', 'DELETE') AND has_table_privilege('activity', 'DELETE')
+""",
     seal_queries.LEFT: """
 SELECT count(*) FROM (SELECT 1 FROM entry WHERE chain = $1 AND seq <= $2 LIMIT $3) AS found
 """,

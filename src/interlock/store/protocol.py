@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from msgspec import Struct
 
+from interlock.clock import Clock
 from interlock.core.drift import Reviewed
 from interlock.core.lifecycle import CallState
 from interlock.core.model import Json, JsonObject, Micros
@@ -27,10 +28,16 @@ if TYPE_CHECKING:
 
     from interlock.store.approvals import Approvals
     from interlock.store.audit.seals import Seals
+    from interlock.store.shared import Shared
+    from interlock.store.story import Story
 
 
 class StoreUnavailable(Exception):
     """The store cannot write. The message says what the database said."""
+
+
+class OutOfTouch(StoreUnavailable):
+    """Too long ago was the last look at a store that others change too: what was stopped or revoked is not known."""
 
 
 class Damaged(StoreUnavailable):
@@ -201,6 +208,11 @@ class Store(Protocol):
     """
 
     @property
+    def place(self) -> str:
+        """Where the record is kept, for people to read: never with a user or a password."""
+        ...
+
+    @property
     def approvals(self) -> "Approvals":
         """What the desk needs, kept by the same writer."""
         ...
@@ -208,6 +220,21 @@ class Store(Protocol):
     @property
     def seals(self) -> "Seals":
         """What whoever seals the log needs, kept by the same writer."""
+        ...
+
+    @property
+    def story(self) -> "Story":
+        """The logs of all gateways on the same store, for those who follow them."""
+        ...
+
+    @property
+    def shared(self) -> "Shared | None":
+        """What gateways on the same store need to know of each other; None where there is only one."""
+        ...
+
+    @property
+    def clock(self) -> Clock:
+        """The time that deadlines are compared with, as near as it is known without asking."""
         ...
 
     @property

@@ -25,6 +25,7 @@ WHERE NOT EXISTS (SELECT 1 FROM chain) AND NOT EXISTS (SELECT 1 FROM entry) AND 
 # belongs to.
 CHAIN = "SELECT id FROM chain"
 OTHER_CHAIN = "SELECT EXISTS (SELECT 1 FROM entry WHERE chain < ?) OR EXISTS (SELECT 1 FROM entry WHERE chain > ?)"
+CHAINS_WITH_ENTRIES = "SELECT DISTINCT chain FROM entry"
 FOUND_CHAIN = "SELECT chain FROM entry UNION ALL SELECT chain FROM seal LIMIT 1"
 
 # Where the chain stands. Asked within each transaction, so that another process may write to it too.

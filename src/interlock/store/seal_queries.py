@@ -43,6 +43,9 @@ SELECT DISTINCT subject FROM entry WHERE chain = ? AND seq <= ?
     AND subject NOT IN (SELECT subject FROM entry WHERE chain = ? AND seq > ?)
     AND EXISTS (SELECT 1 FROM activity WHERE id = subject) LIMIT ?
 """
+
+# Whether whoever asks may remove anything: in a file, whoever may write to it.
+MAY_REMOVE = "SELECT 1"
 REMOVE_ACTIVITY = "DELETE FROM activity WHERE id = ?"
 
 # How many of the entries up to one are left, at most so many; and their removal.

@@ -51,8 +51,10 @@ from interlock.store.rows import (
     token_of,
     token_row,
 )
+from interlock.store.shared import Shared
 from interlock.store.sql_approvals import SqlApprovals
 from interlock.store.sql_seals import SqlSeals
+from interlock.store.story import OneLog, Story
 from interlock.store.writer import GroupWriter, Guard, Job, Ledger, Limits, Rows
 
 MAX_PAGE = 500
@@ -95,6 +97,10 @@ class SqlStore(ABC):
         self._approvals = SqlApprovals(self._write, self._rows)
         self._seals = SqlSeals(self._write, self._rows, lambda: self._chain, self._grown)
 
+    @property
+    @abstractmethod
+    def place(self) -> str: ...
+
     @abstractmethod
     async def start(self) -> None: ...
 
@@ -125,6 +131,18 @@ class SqlStore(ABC):
     @property
     def seals(self) -> Seals:
         return self._seals
+
+    @property
+    def story(self) -> Story:
+        return OneLog(lambda: self._chain, self.log_end, self.log_entries, self.next_entries)
+
+    @property
+    def shared(self) -> Shared | None:
+        return None
+
+    @property
+    def clock(self) -> Clock:
+        return self._clock
 
     @property
     def ailing(self) -> bool:

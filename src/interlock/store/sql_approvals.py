@@ -24,7 +24,7 @@ from interlock.store.approval_rows import (
     grant_of,
     grant_row,
 )
-from interlock.store.approvals import ApprovalFigures, ApprovalFilter, ApprovalPage, Stretch
+from interlock.store.approvals import ApprovalFigures, ApprovalFilter, ApprovalPage, Crowd, Stretch
 from interlock.store.protocol import Activity
 from interlock.store.rows import Row, nearest_integer, storable
 from interlock.store.writer import Guard, Rows
@@ -56,8 +56,12 @@ class SqlApprovals:
         self._write = write
         self._rows = rows
 
-    async def add_approval(self, approval: Approval, why: Activity) -> bool:
-        return await self._write((why,), Guard(queries.ADD_APPROVAL, approval_row(approval)))
+    async def add_approval(self, approval: Approval, why: Activity, most: Crowd | None = None) -> bool:
+        row = approval_row(approval)
+        if most is None:
+            return await self._write((why,), Guard(queries.ADD_APPROVAL, row))
+        within = storable((approval.requester, most.own, most.total))
+        return await self._write((why,), Guard(queries.ADD_APPROVAL_WITHIN, (*row, *within)))
 
     async def get_approval(self, approval_id: str) -> Approval | None:
         rows = await self._rows(queries.GET_APPROVAL, storable((approval_id,)))

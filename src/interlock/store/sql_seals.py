@@ -84,6 +84,10 @@ class SqlSeals:
             wishes.append(last.seq + 1 if first is None else first)
         return min(max(wishes, default=0), last.seq)
 
+    async def may_remove(self) -> bool:
+        ((may,),) = await self._rows(queries.MAY_REMOVE, ())
+        return bool(may)
+
     async def doomed(self, upto: int, most: int) -> Sequence[str]:
         rows = await self._rows(queries.ONLY_BEFORE, (self.chain, upto, self.chain, upto, most))
         return [subject for (subject,) in rows]

@@ -41,6 +41,13 @@ def misnamed(connection: sqlite3.Connection, names: Sequence[Any]) -> str | None
     return "the row that says which log this is names another" if names else _GONE
 
 
+def several_logs(connection: sqlite3.Connection) -> int:
+    """How many whole logs there are, as in a backup of several gateways; 0 for one, and where an entry belongs to a log
+    that no row names, or a row was only added: that is no backup, but somebody's doing."""
+    told = {name for (name,) in connection.execute(queries.CHAINS_WITH_ENTRIES)}
+    return len(told) if len(told) > 1 and told == set(chain_names(connection)) else 0
+
+
 def chain_found(connection: sqlite3.Connection, names: Sequence[Any]) -> Any:
     """The chain that a database has, whatever its row says; None when there is none."""
     if len(names) == 1 and names[0] is not None:

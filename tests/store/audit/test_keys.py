@@ -3,6 +3,8 @@
 import shutil
 import stat
 import subprocess
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -24,6 +26,22 @@ def test_the_first_opening_makes_a_key_that_only_its_owner_can_read(tmp_path: Pa
     assert stat.S_IMODE((tmp_path / PRIVATE).stat().st_mode) == 0o600
     assert stat.S_IMODE((tmp_path / COMING).stat().st_mode) == 0o600
     assert sorted(each.name for each in tmp_path.iterdir()) == [PRIVATE, COMING]
+
+
+def test_two_who_ask_for_the_first_key_at_once_get_the_same(tmp_path: Path) -> None:
+    folders = [tmp_path / str(number) for number in range(20)]
+    both = threading.Barrier(2)
+
+    def opened(folder: Path) -> str:
+        both.wait()
+        return open_key(folder).id
+
+    for folder in folders:
+        folder.mkdir()
+        with ThreadPoolExecutor(2) as pool:
+            one, other = pool.map(opened, [folder, folder])
+        assert one == other == open_key(folder).id
+        assert folder_keys(folder).problem(seal_by(folder)) == ""
 
 
 def test_a_key_is_published_when_it_has_sealed_and_known_before(tmp_path: Path) -> None:

@@ -465,16 +465,6 @@ async def test_what_does_not_hold_is_not_removed(tmp_path: Path, what: tuple[str
     assert (check(folder), before.intact) == (before, False)
 
 
-async def test_what_cannot_be_checked_because_it_is_elsewhere_is_not_removed(tmp_path: Path) -> None:
-    folder = await sealed_folder(tmp_path)
-    async with Office(folder) as office:
-        office.sealer.in_folder = False
-        with pytest.raises(sealer.NotIntact, match="cannot be checked"):
-            await office.sealer.prune(Keep(records=3), "olga")
-
-    assert check(folder).pruned == 0
-
-
 async def test_what_the_anchor_knows_otherwise_is_not_removed(tmp_path: Path) -> None:
     folder = await sealed_folder(tmp_path / "log")
     older = await sealed_folder(tmp_path / "older", calls=5)

@@ -14,7 +14,7 @@ from interlock.clock import Clock, SystemClock
 from interlock.core.model import Micros
 from interlock.store.audit.anchor import ANCHOR, BadLine, seals_in
 from interlock.store.audit.export import ExportedLog
-from interlock.store.audit.keys import KnownKeys, folder_keys, known_keys
+from interlock.store.audit.keys import AnyKeys, KnownKeys, folder_keys, known_keys
 from interlock.store.audit.plain_file import open_file
 from interlock.store.audit.seal import Seal
 from interlock.store.audit.sqlite_log import NoLog, open_log
@@ -42,16 +42,16 @@ def check_folder(
     """Check the log of a data folder. `own` says that the anchor is the one that its gateway writes, which it may not
     have begun yet. Raises StoreUnavailable, Beyond, Removed, OSError, and ValueError for keys or an anchor that are
     none."""
-    seals = None if anchor is None or (own and not anchor.exists()) else _seals(anchor)
+    seals = None if anchor is None or (own and not anchor.exists()) else anchored_seals(anchor)
     try:
         with open_log(folder / DATABASE) as log:
             known = folder_keys(folder) if keys is None else known_keys(keys)
             total = log.end
             found = verify(log, known, seals, span, lambda done: progress(done, total))
             if anchor is not None:
-                _must_cover(found, anchor, named=not own, usual=anchor == folder / ANCHOR)
+                must_cover(found, anchor, named=not own, usual=anchor == folder / ANCHOR)
             if span.last is None:
-                found.notes += _long_unsealed(log, found, clock.now())
+                found.notes += long_unsealed(log, found, clock.now())
     except NoLog:
         lost = lost_log(folder, anchor)
         if lost is None:
@@ -84,12 +84,35 @@ def first_disagreement(folder: Path, pruned: int) -> str | None:
         return next(iter(log.beside(pruned, 1)()), None)
 
 
-def check_export(file: Path, keys: KnownKeys, anchor: Path | None = None) -> Verification:
-    """Check an exported stretch of a log; raises OSError, Unreadable, and ValueError for what is none."""
+class Unproven(Exception):
+    """An export that fits together, and whose seals are all by keys that are not known here."""
+
+
+def check_export(
+    file: Path, keys: KnownKeys, anchor: Path | None = None, ours: Callable[[str], bool] = lambda chain: True
+) -> Verification:
+    """Check an exported stretch of a log. `ours` says of the name of a log whether these are to be its keys. Raises
+    OSError, Unreadable, ValueError for what is none, and Unproven for another's that its keys are needed for."""
     log = ExportedLog(file)
-    found = verify(log, keys, None if anchor is None else _seals(anchor), log.span, earlier=True)
+    found = _checked_export(log, keys, anchor)
+    if found.broken is not None and _is_by_others(log, keys) and not ours(log.chain):
+        # It is broken if it is so whoever set the seals; else nobody can say here.
+        anyones = _checked_export(log, AnyKeys(keys), anchor)
+        if anyones.broken is None:
+            raise Unproven
+        return anyones
+    return found
+
+
+def _is_by_others(log: ExportedLog, keys: KnownKeys) -> bool:
+    by = {each.key for each in log.seals() if isinstance(each, Seal)}
+    return bool(by) and by.isdisjoint(keys.keys)
+
+
+def _checked_export(log: ExportedLog, keys: KnownKeys, anchor: Path | None) -> Verification:
+    found = verify(log, keys, None if anchor is None else anchored_seals(anchor), log.span, earlier=True)
     if anchor is not None:
-        _must_cover(found, anchor, named=True, usual=False)
+        must_cover(found, anchor, named=True, usual=False)
     if found.intact and keys.have_sealed:
         _must_be_sealed(found, log, keys)
     return found
@@ -106,8 +129,13 @@ def _must_be_sealed(found: Verification, log: ExportedLog, keys: KnownKeys) -> N
         raise ValueError("its records hang together, as anybody can make them do, and no seal is on any of them")
 
 
-def _seals(anchor: Path) -> Iterator[Seal | BadLine]:
+def anchored_seals(anchor: Path) -> Iterator[Seal | BadLine]:
     """The lines that an anchor has now. A gateway may seal more than the snapshot holds that is read after this."""
+    return islice(seals_in(anchor), lines_in(anchor))
+
+
+def lines_in(anchor: Path) -> int:
+    """How many lines an anchor has now; raises OSError, and ValueError for what is none."""
     lines = 0
     with open_file(anchor) as opened:
         while block := opened.read(_BLOCK):
@@ -115,10 +143,10 @@ def _seals(anchor: Path) -> Iterator[Seal | BadLine]:
             if not ends and len(block) == _BLOCK:
                 raise ValueError(f"the anchor {anchor} has a line that does not end: it is none")
             lines += ends
-    return islice(seals_in(anchor), lines)
+    return lines
 
 
-def _must_cover(found: Verification, anchor: Path, *, named: bool, usual: bool) -> None:
+def must_cover(found: Verification, anchor: Path, *, named: bool, usual: bool) -> None:
     """An anchor without a genuine seal proves nothing. The one beside the log may have been lost without harm, and none
     that a gateway writes has anything before the first seal."""
     if found.anchored or not found.intact or not (named or found.sealed):
@@ -128,7 +156,7 @@ def _must_cover(found: Verification, anchor: Path, *, named: bool, usual: bool) 
     found.notes.append(f"The log was sealed, and the anchor {anchor} has none of its seals: it was removed or emptied.")
 
 
-def _long_unsealed(log: Log, found: Verification, now: Micros) -> Iterator[str]:
+def long_unsealed(log: Log, found: Verification, now: Micros) -> Iterator[str]:
     """Whether entries have had no seal for longer than a gateway leaves them without one."""
     covered = max(found.sealed, found.anchored or 0)
     if not (found.intact and found.unsealed and covered):

@@ -13,6 +13,7 @@ This module refuses a key that others may read, and to replace one that cannot b
 import base64
 import os
 import stat
+import threading
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -50,18 +51,18 @@ class KnownKeys:
     """Public keys by their ids; `have_sealed` says that a log that they are known for is a sealed one."""
 
     def __init__(self, keys: Mapping[str, bytes], *, have_sealed: bool) -> None:
-        self._keys = keys
+        self.keys = keys
         self.have_sealed = have_sealed
 
     def __len__(self) -> int:
-        return len(self._keys)
+        return len(self.keys)
 
     def problem(self, seal: Seal) -> str:
         """Why a seal is not to be believed; empty when it is genuine."""
         from cryptography.exceptions import InvalidSignature
         from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
-        public = self._keys.get(seal.key)
+        public = self.keys.get(seal.key)
         if public is None:
             return f"its seal is by a key that is not known here ({seal.key[:16]})"
         try:
@@ -71,13 +72,35 @@ class KnownKeys:
         return ""
 
 
+class AnyKeys(KnownKeys):
+    """The same for the log of another gateway: a seal by a key that is not known here is no proof, and no alarm."""
+
+    def __init__(self, known: KnownKeys) -> None:
+        super().__init__(known.keys, have_sealed=False)
+        self.unknown: set[str] = set()
+        """The keys that would have to be known."""
+
+    def problem(self, seal: Seal) -> str:
+        if seal.key not in self.keys:
+            self.unknown.add(seal.key)
+            return ""
+        return super().problem(seal)
+
+
+_one_at_a_time = threading.Lock()
+"""A gateway that stops while its first key is being made asks for it again, in another thread: there must be one key,
+and not two halves of two. Other processes are kept out of the folder."""
+
+
 def open_key(folder: Path) -> SealKey:
     """The key of a folder; the first time, a new one. Blocks. Raises StoreUnavailable."""
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
     file = folder / PRIVATE
     try:
-        return SealKey(Ed25519PrivateKey.from_private_bytes(_read(file) if file.exists() else _make(folder)))
+        with _one_at_a_time:
+            found = _read(file) if file.exists() else _make(folder)
+        return SealKey(Ed25519PrivateKey.from_private_bytes(found))
     except (OSError, ValueError) as failed:
         raise StoreUnavailable(f"The key of the audit log, {file}, cannot be used: {failed}") from None
 

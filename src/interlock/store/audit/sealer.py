@@ -21,9 +21,10 @@ from pathlib import Path
 from interlock.clock import Clock
 from interlock.core.lifecycle import CallState
 from interlock.core.model import Json, Micros
+from interlock.errors import NOT_REMOVED
 from interlock.store.audit.anchor import Anchor
-from interlock.store.audit.check import check_folder, first_disagreement
 from interlock.store.audit.keys import SealKey, folder_keys, open_key, publish
+from interlock.store.audit.place import LogPlace
 from interlock.store.audit.seal import Seal, SealKind
 from interlock.store.audit.seals import Keep, Place
 from interlock.store.audit.verify import Span
@@ -43,6 +44,10 @@ STEP = 500
 _LOG = logging.getLogger("interlock")
 
 
+class MayNotRemove(Exception):
+    """Whoever the gateway is for the database has no right to remove anything there."""
+
+
 class NotIntact(Exception):
     """What was to be removed does not hold. The message says where and why."""
 
@@ -57,13 +62,11 @@ class Sealer:
         anchor: Anchor,
         clock: Clock,
         keep_days: Callable[[], int | None] = lambda: None,
-        *,
-        in_folder: bool = True,
+        place: LogPlace | None = None,
     ) -> None:
         self._store = store
         self.folder = folder
-        self.in_folder = in_folder
-        """Whether the log lies in the folder: only there can it be checked, and so pruned."""
+        self.place = place or LogPlace(folder)
         self._key: SealKey | None = None
         """Read when the first seal is set: whoever only looks needs none."""
         self._begun: Seal | None = None
@@ -234,9 +237,9 @@ class Sealer:
 
     async def prune(self, keep: Keep, by: str | None = None) -> Seal | None:
         """Remove what need not be kept, up to a checkpoint; the seal on that, None when there was nothing. Without
-        anybody who asked for it, the configuration did. Raises, also NotIntact."""
-        if not self.in_folder:
-            raise NotIntact("it is not in the folder, and elsewhere it cannot be checked")
+        anybody who asked for it, the configuration did. Raises, also NotIntact and MayNotRemove."""
+        if not await self._store.seals.may_remove():
+            raise MayNotRemove
         cut = await self._store.seals.cut(keep)
         if cut is None:
             return None
@@ -256,12 +259,13 @@ class Sealer:
         with that. Others work meanwhile."""
         anchor = self.anchor if self.is_anchored else None
         try:
-            found = await asyncio.to_thread(check_folder, self.folder, anchor, Span(last=upto), own=True)
+            only = self._store.seals.chain
+            found = await asyncio.to_thread(self.place.check, anchor, Span(last=upto), own=True, only=only)
         except ValueError as unusable:
             raise NotIntact(str(unusable)) from None
         if found.broken is not None:
             raise NotIntact(f"record {found.broken.seq}: {found.broken.problem}")
-        if disagreeing := await asyncio.to_thread(first_disagreement, self.folder, found.pruned):
+        if disagreeing := await asyncio.to_thread(self.place.first_disagreement, found.pruned):
             raise NotIntact(disagreeing.removesuffix("."))
 
     async def _remove(self, upto: int) -> None:
@@ -280,7 +284,7 @@ class Sealer:
         while True:
             await self._finish()
             days = self.keep_days()
-            if days is not None and self.in_folder:
+            if days is not None:
                 with contextlib.suppress(StoreUnavailable, OSError):
                     await self._prune_older(days)
             await asyncio.sleep(DAY / 1_000_000)
@@ -288,7 +292,7 @@ class Sealer:
     async def _finish(self) -> None:
         with contextlib.suppress(StoreUnavailable):
             begun = await self._store.seals.last(SealKind.PRUNED)
-            if begun is not None:
+            if begun is not None and await self._store.seals.may_remove():
                 await self._remove(begun.seq)
 
     async def _prune_older(self, days: int) -> None:
@@ -296,6 +300,8 @@ class Sealer:
             await self.prune(Keep(since=self._clock.now() - days * DAY))
         except NotIntact as broken:
             await self._alarm(f"Nothing was removed by keep_days, because the log does not hold: {broken}.")
+        except MayNotRemove:
+            _LOG.warning("%s", NOT_REMOVED().text)
 
     def _told(self, event: str, status: CallState, caller: str | None = None, **body: Json) -> Activity:
         now = self._clock.now()

@@ -64,6 +64,10 @@ class Seals(Protocol):
         """The checkpoint up to which everything may go: older than all that stays and than every call under way."""
         ...
 
+    async def may_remove(self) -> bool:
+        """Whether the database lets this gateway remove anything at all."""
+        ...
+
     async def doomed(self, upto: int, most: int) -> Sequence[str]:
         """Ids of listed activities of which only entries tell that a pruned seal names, no more than `most`."""
         ...

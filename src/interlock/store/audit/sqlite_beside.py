@@ -6,22 +6,14 @@ of the database, a few statements that take long, so a thread of its own does it
 This module refuses to say whether the entries are genuine: it takes the log for what it is, and says what differs.
 """
 
-import json
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import closing
 from typing import Any
 
-import msgspec
-
-from interlock.core.approvals import shown
-from interlock.core.canonical import canonical_text
-from interlock.core.redact import HIDDEN
 from interlock.store import approval_queries, queries
-from interlock.store.approval_rows import approval_of, derived
+from interlock.store.audit.told import agrees, told_of
 from interlock.store.migrate import migrate, migrations
-from interlock.store.protocol import StoreUnavailable
-from interlock.store.rows import json_text, row_text
 from interlock.store.sqlite_chain import chain_names, misnamed
 
 BROKEN = (sqlite3.Error, UnicodeDecodeError)
@@ -45,7 +37,7 @@ class Beside:
             yield from self._damage()
             yield from self._labels()
             yield from self._strangers()
-            yield from self._guards()
+            yield from guard_problems(self._connection)
             yield from self._list(pruned)
             yield from self._approvals(pruned)
         except BROKEN as failed:
@@ -74,19 +66,6 @@ class Beside:
             stand = "1 record stands" if strangers == 1 else f"{strangers} records stand"
             yield f"{stand} in the log and in no place of its chain."
 
-    def _guards(self) -> Iterator[str]:
-        """Whether the tables still refuse what they were made to refuse."""
-        with closing(sqlite3.connect(":memory:", isolation_level=None)) as made:
-            migrate(made, migrations())
-            made.text_factory = bytes
-            due = set(made.execute(queries.SCHEMA))
-        found = set(self._connection.execute(queries.SCHEMA))
-        missing, strange = ({each[:2] for each in some} for some in (due - found, found - due))
-        for kind, name in sorted(missing | strange, key=repr):
-            part = (kind, name)
-            what = "is gone" if part not in strange else "is not ours" if part not in missing else "was changed"
-            yield f"The part {_shown(name)!r} of the database {what}: it no longer guards the log as it was made to."
-
     def _list(self, pruned: int) -> Iterator[str]:
         """Whether the list of activities shows what the log says last of each."""
         ((listed,),) = self._connection.execute(queries.LISTED).fetchall()
@@ -99,7 +78,7 @@ class Beside:
                 missing += 1
                 if seq > pruned:
                     yield f"The activity {text_of(subject)} (record {seq}) is missing in the list."
-            elif _told(row) != text:
+            elif told_of([*map(_plain, row)]) != text:
                 yield f"The activity {text_of(subject)} is listed otherwise than record {seq} tells of it."
 
     def _unknown(self, count: int) -> str:
@@ -112,7 +91,7 @@ class Beside:
     def _approvals(self, pruned: int) -> Iterator[str]:
         """Whether approvals are kept as the list of activities tells of them."""
         for row in self._connection.execute(approval_queries.WITH_TOLD):
-            if not _agrees(*(_plain(each) for each in row)):
+            if not agrees(*(_plain(each) for each in row)):
                 yield f"The approval {_shown(row[0])} is kept otherwise than record {self._record(row[0])} tells of it."
         for (lost,) in self._connection.execute(queries.APPROVALS_LOST):
             yield f"The approval {_shown(lost)} is on record ({self._record(lost)}) and no longer kept."
@@ -125,33 +104,20 @@ class Beside:
         return seq
 
 
-def _agrees(*row: Any) -> bool:
-    """Whether an approval is what its activity tells. What was hidden there, because it looked like a secret, is not
-    compared."""
-    *kept, waits_for, requester, workspace, session, told = row
-    try:
-        approval = approval_of(kept)
-        as_written = (waits_for, *kept[-2:]) == derived(approval)
-        plain: dict[str, Any] = json.loads(json_text(shown(approval)))
-        said: dict[str, Any] = json.loads(told)
-        found = plain["requester"], plain["workspace_id"], plain.get("request_session_id")
-        differing = [each for each, value in plain.items() if said.get(each) != value]
-    except (StoreUnavailable, ValueError, TypeError, AttributeError):
-        return False
-    as_found_by = (requester, workspace, session) == found
-    return as_written and as_found_by and all(HIDDEN in canonical_text(said.get(each)) for each in differing)
+def guard_problems(connection: sqlite3.Connection) -> Iterator[str]:
+    """Whether the tables still refuse what they were made to refuse."""
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as made:
+        migrate(made, migrations())
+        due = {tuple(map(_plain, row)) for row in made.execute(queries.SCHEMA)}
+    found = {tuple(map(_plain, row)) for row in connection.execute(queries.SCHEMA)}
+    missing, strange = ({each[:2] for each in some} for some in (due - found, found - due))
+    for part in sorted(missing | strange, key=repr):
+        what = "is gone" if part not in strange else "is not ours" if part not in missing else "was changed"
+        yield f"The part {str(part[1])!r} of the database {what}: it no longer guards the log as it was made to."
 
 
 def _plain(stored: Any) -> Any:
     return text_of(stored) if isinstance(stored, bytes) else stored
-
-
-def _told(row: Sequence[Any]) -> bytes | None:
-    """The text of an entry that tells of a row of the list; None when it is no such row."""
-    try:
-        return row_text(tuple(map(_plain, row))).encode()
-    except (ValueError, TypeError, msgspec.MsgspecError):
-        return None
 
 
 def _shown(stored: Any) -> str:

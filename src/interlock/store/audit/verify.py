@@ -133,10 +133,18 @@ class Verification:
     beside: list[str] = field(default_factory=list[str])
     """What does not agree with the log, though the log itself is whole."""
     notes: list[str] = field(default_factory=list[str])
+    others: "list[Verification]" = field(default_factory=list["Verification"])
+    """What was found of the logs of other gateways in the same database."""
+
+    @property
+    def holds(self) -> bool:
+        """Whether nothing is wrong with this log, and with what is kept beside it."""
+        return self.broken is None and not self.beside
 
     @property
     def intact(self) -> bool:
-        return self.broken is None and not self.beside
+        """The same for all that was checked."""
+        return self.holds and all(each.intact for each in self.others)
 
     @property
     def unsealed(self) -> int:

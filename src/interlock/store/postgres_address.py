@@ -1,0 +1,61 @@
+"""The address of a PostgreSQL database: read as PostgreSQL's own programs read it, and told without its secrets.
+
+The client that we use and `psql` understand an address differently where it names a database in its query: whoever
+looks with the one must find what the other wrote, so the rules of `psql` hold here.
+
+This module refuses to tell anything of an address that may be a part of a password: one with a character that means
+something else in an address moves what comes after it to another place.
+"""
+
+import os
+import re
+from urllib.parse import SplitResult, parse_qs, unquote, urlsplit, urlunsplit
+
+_SAYABLE = re.compile(r"[\w.,:$ /\[\]-]{1,200}")
+"""What names of hosts and databases are made of."""
+
+
+def as_psql_reads(address: str) -> tuple[str, str | None]:
+    """The address, and the database that its query names, which goes before the one in its path. An empty path names
+    none, and not one without a name. Raises ValueError for what is no address."""
+    parts = urlsplit(address)
+    if parts.path == "/":
+        address = urlunsplit(parts._replace(path=""))
+    return address, _asked(parts, "dbname")
+
+
+def shown_database(address: str) -> str:
+    """Which database it is, by its name and its host, in the middle of a sentence: never a password."""
+    try:
+        parts = urlsplit(address)
+    except ValueError:
+        return "the database in PostgreSQL"
+    # The one that ends user and password is in front of the path; another is a sign that a password goes on there.
+    if "@" in f"{parts.path}{parts.query}{parts.fragment}":
+        return "the database in PostgreSQL"
+    name, host = (_sayable(each) for each in (_name(parts), _host(parts)))
+    return f"the database {f'{name} ' if name else ''}in PostgreSQL{f' at {host}' if host else ''}"
+
+
+def begin_sentence(text: str) -> str:
+    """The same at the beginning of one."""
+    return f"{text[:1].upper()}{text[1:]}"
+
+
+def _name(parts: SplitResult) -> str | None:
+    """Without any other it is that of the user."""
+    named = _asked(parts, "dbname") or unquote(parts.path.removeprefix("/")) or os.environ.get("PGDATABASE")
+    user = unquote(parts.netloc.rpartition("@")[0].partition(":")[0])
+    return named or user or _asked(parts, "user") or os.environ.get("PGUSER")
+
+
+def _host(parts: SplitResult) -> str | None:
+    return unquote(parts.netloc.rpartition("@")[2]) or _asked(parts, "host") or os.environ.get("PGHOST")
+
+
+def _asked(parts: SplitResult, name: str) -> str | None:
+    return parse_qs(parts.query).get(name, [None])[-1]
+
+
+def _sayable(text: str | None) -> str:
+    return text if text is not None and _SAYABLE.fullmatch(text) else ""
