@@ -5,7 +5,7 @@ import json
 import sqlite3
 import subprocess
 import sys
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -30,13 +30,14 @@ from interlock.core.model import (
     Variant,
 )
 from interlock.core.toolbook import ListedTool, Listing, ToolBook
+from interlock.core.trace import Trace, read_kept
 from interlock.errors import Reason
-from interlock.kept import MAX_ARGUMENTS, MAX_CONTENT, MAX_LABEL, Origin, Outcome
+from interlock.kept import MAX_ARGUMENTS, MAX_CONTENT, MAX_LABEL, OpenRecord, Origin, Outcome
 from interlock.record import MOST_CHARACTERS, MOST_GATHERED, Recorder, RecordWait
 from interlock.store.protocol import Activity, ActivityFilter, ActivityType, StoreUnavailable
-from interlock.store.sqlite import SqliteStore
+from interlock.store.sql import SqlStore
 from tests.fakes import FakeClock
-from tests.store.examples import ALLOW, FORBID, run_elsewhere
+from tests.stores import allow, forbid, held_by_another, kept_in, store_of
 
 ROOT = Path(__file__).parent.parent
 
@@ -52,8 +53,8 @@ def anyio_backend() -> str:
 
 
 @pytest.fixture
-async def store(tmp_path: Path) -> AsyncGenerator[SqliteStore]:
-    made = SqliteStore(tmp_path / "data" / "interlock.db", CLOCK)
+async def store(tmp_path: Path) -> AsyncGenerator[SqlStore]:
+    made = store_of(tmp_path / "data", CLOCK)
     await made.start()
     yield made
     await made.close()
@@ -73,11 +74,11 @@ def allowed(reason: str = "") -> Allow:
     return Allow((Reason("fine"),), GROUND, Intent(OperationType.WRITE, Sensitivity.PRIVATE, reason))
 
 
-async def on_record(store: SqliteStore) -> list[Activity]:
+async def on_record(store: SqlStore) -> list[Activity]:
     return list(reversed((await store.list_activities(ActivityFilter())).items))
 
 
-async def test_a_write_is_on_record_before_it_is_sent_and_closed_with_its_outcome(store: SqliteStore) -> None:
+async def test_a_write_is_on_record_before_it_is_sent_and_closed_with_its_outcome(store: SqlStore) -> None:
     recorder = Recorder(store, CLOCK)
 
     record = await recorder.ahead(call("write_x", {"a": 1}), tool("write_x"), allowed("why"), ORIGIN)
@@ -101,7 +102,7 @@ async def test_a_write_is_on_record_before_it_is_sent_and_closed_with_its_outcom
     }
 
 
-async def test_how_often_a_caller_was_asked_is_on_record_with_the_outcome(store: SqliteStore) -> None:
+async def test_how_often_a_caller_was_asked_is_on_record_with_the_outcome(store: SqlStore) -> None:
     recorder = Recorder(store, CLOCK)
     asked = {"elicitation": 1}
     record = await recorder.ahead(call("write_x"), tool("write_x"), allowed(), ORIGIN, asked)
@@ -114,7 +115,7 @@ async def test_how_often_a_caller_was_asked_is_on_record_with_the_outcome(store:
     assert metadata["tool_variant"] == "call_tool_write"
 
 
-async def test_a_read_is_written_once_with_its_outcome(store: SqliteStore) -> None:
+async def test_a_read_is_written_once_with_its_outcome(store: SqlStore) -> None:
     recorder = Recorder(store, CLOCK)
 
     record = await recorder.ahead(call("get_x"), tool("get_x"), allowed(), ORIGIN)
@@ -127,13 +128,13 @@ async def test_a_read_is_written_once_with_its_outcome(store: SqliteStore) -> No
     assert after.status is CallState.SUCCESS
 
 
-async def test_with_wait_all_a_read_is_on_record_before_it_is_sent_too(store: SqliteStore) -> None:
+async def test_with_wait_all_a_read_is_on_record_before_it_is_sent_too(store: SqlStore) -> None:
     await Recorder(store, CLOCK, RecordWait.ALL).ahead(call("get_x"), tool("get_x"), allowed(), ORIGIN)
 
     assert [each.status for each in await on_record(store)] == [CallState.SENT]
 
 
-async def test_a_refusal_is_a_policy_decision_with_its_reasons(store: SqliteStore) -> None:
+async def test_a_refusal_is_a_policy_decision_with_its_reasons(store: SqlStore) -> None:
     recorder = Recorder(store, CLOCK)
     verdict = Deny((errors.FROZEN(what="everything"),), Ground("freeze", "h"))
 
@@ -156,7 +157,7 @@ async def test_a_refusal_is_a_policy_decision_with_its_reasons(store: SqliteStor
         (CallEvent.LOSE, CallState.INDETERMINATE),
     ],
 )
-async def test_each_way_to_end_has_its_status(store: SqliteStore, event: CallEvent, status: CallState) -> None:
+async def test_each_way_to_end_has_its_status(store: SqlStore, event: CallEvent, status: CallState) -> None:
     recorder = Recorder(store, CLOCK)
 
     record = await recorder.ahead(call("write_x"), tool("write_x"), allowed(), ORIGIN)
@@ -165,7 +166,7 @@ async def test_each_way_to_end_has_its_status(store: SqliteStore, event: CallEve
     assert [each.status for each in await on_record(store)] == [status]
 
 
-async def test_no_secret_reaches_the_file(store: SqliteStore, tmp_path: Path) -> None:
+async def test_no_secret_reaches_the_store(store: SqlStore, tmp_path: Path) -> None:
     recorder = Recorder(store, CLOCK)
     token = "ghp_" + "a1B2" * 9
     arguments: dict[str, Json] = {"password": "hunter2-hunter2", "deep": [{"note": f"use {token}"}]}
@@ -174,13 +175,13 @@ async def test_no_secret_reaches_the_file(store: SqliteStore, tmp_path: Path) ->
     await recorder.outcome(record, Outcome(CallEvent.FAIL, 9, f"got {token}", f"bad {token}"))
     await store.close()
 
-    written = b"".join(file.read_bytes() for file in (tmp_path / "data").iterdir())
+    written = b"".join(kept_in(tmp_path / "data").values())
     assert b"hunter2-hunter2" not in written
     assert token.encode() not in written
     assert b"[redacted github]" in written
 
 
-async def test_a_long_result_is_cut_and_its_size_is_kept(store: SqliteStore) -> None:
+async def test_a_long_result_is_cut_and_its_size_is_kept(store: SqlStore) -> None:
     recorder = Recorder(store, CLOCK)
 
     record = await recorder.ahead(call("write_x"), tool("write_x"), allowed(), ORIGIN)
@@ -190,7 +191,7 @@ async def test_a_long_result_is_cut_and_its_size_is_kept(store: SqliteStore) -> 
     assert activity.body["result"] == {"size": 99_999, "content": "word " * (MAX_CONTENT // 5)}
 
 
-async def test_what_a_cut_leaves_of_a_secret_is_not_kept(store: SqliteStore) -> None:
+async def test_what_a_cut_leaves_of_a_secret_is_not_kept(store: SqlStore) -> None:
     recorder = Recorder(store, CLOCK, secrets=lambda: ["open-sesame-open"])
     room = MAX_CONTENT - len("open-sesame")
 
@@ -202,7 +203,7 @@ async def test_what_a_cut_leaves_of_a_secret_is_not_kept(store: SqliteStore) -> 
 
 
 # Secrets --------------------------------------------------------------------------------------------------------
-async def kept(store: SqliteStore, content: str, error: str = "", **options: Any) -> str:
+async def kept(store: SqlStore, content: str, error: str = "", **options: Any) -> str:
     """What is on record of a result, as one text."""
     recorder = Recorder(store, CLOCK, **options)
     record = await recorder.ahead(call("write_x"), tool("write_x"), allowed(), ORIGIN)
@@ -222,23 +223,23 @@ LEAKS: list[dict[str, Json]] = [
 
 
 @pytest.mark.parametrize("result", [*LEAKS, {"headers": [{"name": "Authorization", "value": "hunter2"}]}])
-async def test_a_secret_in_a_result_is_hidden(store: SqliteStore, result: dict[str, Json]) -> None:
+async def test_a_secret_in_a_result_is_hidden(store: SqlStore, result: dict[str, Json]) -> None:
     assert "hunter2" not in await kept(store, json.dumps(result))
 
 
 @pytest.mark.parametrize("result", LEAKS)
-async def test_a_secret_in_a_result_that_is_cut_is_hidden(store: SqliteStore, result: dict[str, Json]) -> None:
+async def test_a_secret_in_a_result_that_is_cut_is_hidden(store: SqlStore, result: dict[str, Json]) -> None:
     assert "hunter2" not in await kept(store, json.dumps({**result, "padding": "x " * MAX_CONTENT}))
 
 
-async def test_a_value_that_the_gateway_holds_is_hidden_where_a_server_echoes_it(store: SqliteStore) -> None:
+async def test_a_value_that_the_gateway_holds_is_hidden_where_a_server_echoes_it(store: SqlStore) -> None:
     held = 'open "sesame"'
     content = json.dumps({"content": [{"type": "text", "text": f"you sent {held}"}]})
 
     assert "sesame" not in await kept(store, content, f"bad: {held}", secrets=lambda: [held])
 
 
-async def test_the_values_that_the_gateway_holds_are_asked_for_anew(store: SqliteStore) -> None:
+async def test_the_values_that_the_gateway_holds_are_asked_for_anew(store: SqlStore) -> None:
     held = ["swordfish"]
     recorder = Recorder(store, CLOCK, secrets=lambda: held)
     await recorder.ahead(call("write_x", {"a": "swordfish"}), tool("write_x"), allowed(), ORIGIN)
@@ -249,7 +250,7 @@ async def test_the_values_that_the_gateway_holds_are_asked_for_anew(store: Sqlit
     assert shown == {"{'a': '[redacted configured secret]'}"}
 
 
-async def test_names_that_others_choose_are_redacted_and_short(store: SqliteStore) -> None:
+async def test_names_that_others_choose_are_redacted_and_short(store: SqlStore) -> None:
     token = "ghp_" + "a1B2" * 9
     name = f"{token} {'x' * 9_999}"
     origin = Origin("mcp", name, name, name, name)
@@ -266,7 +267,7 @@ async def test_names_that_others_choose_are_redacted_and_short(store: SqliteStor
 
 
 # Bounds ---------------------------------------------------------------------------------------------------------
-async def test_long_arguments_leave_only_their_size_and_the_first_names(store: SqliteStore) -> None:
+async def test_long_arguments_leave_only_their_size_and_the_first_names(store: SqlStore) -> None:
     names = {f"name-{number}": "x" * 1_000 for number in range(100)}
     arguments: dict[str, Json] = {"ghp_" + "a1B2" * 9: "x", "y" * 999: "x", **names}
 
@@ -280,7 +281,7 @@ async def test_long_arguments_leave_only_their_size_and_the_first_names(store: S
     assert activity.body["digest"] == "digest"
 
 
-async def test_arguments_that_just_fit_are_kept(store: SqliteStore) -> None:
+async def test_arguments_that_just_fit_are_kept(store: SqlStore) -> None:
     arguments: dict[str, Json] = {"a": "x" * (MAX_ARGUMENTS - len('{"a":""}'))}
 
     await Recorder(store, CLOCK).ahead(call("write_x", arguments), tool("write_x"), allowed(), ORIGIN)
@@ -312,7 +313,7 @@ async def test_arguments_that_just_fit_are_kept(store: SqliteStore) -> None:
     ],
 )
 async def test_what_a_refused_call_declared_is_kept_as_far_as_it_is_well_formed(
-    store: SqliteStore, declared: Declaration, intent: Json, intent_type: str | None
+    store: SqlStore, declared: Declaration, intent: Json, intent_type: str | None
 ) -> None:
     refused = replace(call("write_x"), declaration=declared)
 
@@ -326,7 +327,7 @@ async def test_what_a_refused_call_declared_is_kept_as_far_as_it_is_well_formed(
 
 
 # When the store cannot write ------------------------------------------------------------------------------------
-async def test_when_the_store_cannot_write_the_call_is_not_opened(store: SqliteStore) -> None:
+async def test_when_the_store_cannot_write_the_call_is_not_opened(store: SqlStore) -> None:
     recorder = Recorder(store, CLOCK)
     await store.close()
 
@@ -334,12 +335,92 @@ async def test_when_the_store_cannot_write_the_call_is_not_opened(store: SqliteS
         await recorder.ahead(call("write_x"), tool("write_x"), allowed(), ORIGIN)
 
 
+@pytest.mark.parametrize("grant", [None, "g-1"])
+async def test_what_could_not_be_written_is_told(store: SqlStore, grant: str | None) -> None:
+    told: list[str] = []
+    recorder = Recorder(store, CLOCK)
+    recorder.on_unwritten = lambda: told.append("unwritten")
+    await store.close()
+
+    with pytest.raises(StoreUnavailable):
+        await recorder.ahead(call("write_x"), tool("write_x"), replace(allowed(), grant=grant), ORIGIN)
+    assert told == ["unwritten"]
+
+
+async def test_a_call_whose_outcome_could_not_be_written_is_indeterminate_as_soon_as_the_store_writes_again(
+    store: SqlStore, tmp_path: Path
+) -> None:
+    ended: list[Activity] = []
+    recorder = Recorder(store, CLOCK)
+    recorder.on_end = ended.append
+    lost = await opening(recorder)
+    forbid(tmp_path / "data")
+    with pytest.raises(StoreUnavailable):
+        await recorder.outcome(lost, Outcome(CallEvent.SUCCEED))
+    with pytest.raises(StoreUnavailable):
+        await opening(recorder)
+    allow(tmp_path / "data")
+    next_one = await opening(recorder)
+    found = {each.id: each.status for each in await on_record(store) if each.type is ActivityType.TOOL_CALL}
+
+    assert found == {lost.id: CallState.INDETERMINATE, next_one.id: CallState.SENT}
+    assert [(each.id, each.status) for each in ended] == [(lost.id, CallState.INDETERMINATE)]
+
+
+async def test_an_outcome_that_is_on_record_after_all_stays_as_it_is(store: SqlStore, tmp_path: Path) -> None:
+    recorder = Recorder(store, CLOCK)
+    record = await opening(recorder)
+    forbid(tmp_path / "data")
+    with pytest.raises(StoreUnavailable):
+        await recorder.outcome(record, Outcome(CallEvent.SUCCEED))
+    allow(tmp_path / "data")
+    (sent,) = await on_record(store)
+    await store.write([replace(sent, status=CallState.SUCCESS)])
+    await opening(recorder)
+    statuses = {each.id: each.status for each in await on_record(store)}
+
+    assert statuses[record.id] is CallState.SUCCESS
+
+
+async def test_after_a_long_outage_nobody_has_to_close_all_calls_of_it(
+    store: SqlStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("interlock.record.MOST_MADE_UP", 2)
+    recorder = Recorder(store, CLOCK)
+    lost = [await opening(recorder) for _ in range(5)]
+    forbid(tmp_path / "data")
+    for each in lost:
+        with pytest.raises(StoreUnavailable):
+            await recorder.outcome(each, Outcome(CallEvent.SUCCEED))
+    allow(tmp_path / "data")
+    left: list[int] = []
+    for _ in range(3):
+        await opening(recorder)
+        statuses = {each.id: each.status for each in await on_record(store)}
+        left.append(sum(statuses[each.id] is CallState.SENT for each in lost))
+
+    assert left == [3, 1, 0]
+
+
+async def test_a_call_is_on_record_with_its_trace_where_there_is_one(store: SqlStore) -> None:
+    trace = Trace("a" * 32, "b" * 16, 5_000, parent="c" * 16)
+    recorder = Recorder(store, CLOCK)
+    refused = Deny((Reason("no"),), GROUND)
+    without, with_trace = [
+        await store.get_activity(await recorder.refused(call("write_x"), None, refused, origin))
+        for origin in (ORIGIN, replace(ORIGIN, trace=trace))
+    ]
+
+    assert without is not None
+    assert with_trace is not None
+    assert ("trace" in without.body, read_kept(with_trace.body["trace"])) == (False, trace)
+
+
 async def test_after_a_failed_write_not_even_a_read_is_opened_until_the_store_can_write(
-    store: SqliteStore, tmp_path: Path
+    store: SqlStore, tmp_path: Path
 ) -> None:
     recorder = Recorder(store, CLOCK)
-    path = tmp_path / "data" / "interlock.db"
-    run_elsewhere(path, FORBID)
+    forbid(tmp_path / "data")
     lost = await recorder.ahead(call("get_x"), tool("get_x"), allowed(), ORIGIN)
     await recorder.outcome(lost, Outcome(CallEvent.SUCCEED))
     with pytest.raises(StoreUnavailable):
@@ -347,7 +428,7 @@ async def test_after_a_failed_write_not_even_a_read_is_opened_until_the_store_ca
 
     with pytest.raises(StoreUnavailable):
         await recorder.ahead(call("get_x"), tool("get_x"), allowed(), ORIGIN)
-    run_elsewhere(path, ALLOW)
+    allow(tmp_path / "data")
     record = await recorder.ahead(call("get_x"), tool("get_x"), allowed(), ORIGIN)
 
     told = {each.type: each for each in await on_record(store)}
@@ -355,6 +436,7 @@ async def test_after_a_failed_write_not_even_a_read_is_opened_until_the_store_ca
     assert told[ActivityType.SYSTEM].body["records"] == 1
 
 
+@pytest.mark.sqlite("the disk of the gateway itself is full")
 def test_on_a_full_disk_every_read_that_is_let_pass_is_on_record_or_counted(tmp_path: Path) -> None:
     path = tmp_path / "data" / "interlock.db"
     command = [sys.executable, "-m", "tests.store.child_on_a_full_disk", str(path)]
@@ -369,6 +451,68 @@ def test_on_a_full_disk_every_read_that_is_let_pass_is_on_record_or_counted(tmp_
     assert calls + lost == done["passed"]
 
 
+# Writes gather while the disk is busy -----------------------------------------------------------------------------
+def opening(recorder: Recorder) -> "asyncio.Future[OpenRecord]":
+    return asyncio.ensure_future(recorder.ahead(call("write_x"), tool("write_x"), allowed(), ORIGIN))
+
+
+async def turns(count: int = 10) -> None:
+    """Let the event loop go round."""
+    for _ in range(count):
+        await asyncio.sleep(0)
+
+
+@pytest.fixture
+def written(store: SqlStore, monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many records were given to the store each time."""
+    given, write = list[int](), store.write
+
+    def counted(activities: Sequence[Activity]) -> "asyncio.Future[bool]":
+        given.append(len(activities))
+        return write(activities)
+
+    monkeypatch.setattr(store, "write", counted)
+    return given
+
+
+async def test_what_comes_while_the_store_writes_goes_to_it_together_as_soon_as_it_has_written(
+    store: SqlStore, tmp_path: Path, written: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("interlock.record.GATHER_SECONDS", 3600)
+    recorder = Recorder(store, CLOCK)
+    with held_by_another(tmp_path / "data"):
+        opened = [opening(recorder)]
+        await turns()
+        for _ in range(3):
+            opened.append(opening(recorder))
+            await turns()
+        meanwhile = list(written)
+    await asyncio.gather(*opened)
+
+    assert meanwhile == [1]
+    assert written == [1, 3]
+
+
+async def test_what_waited_for_a_write_that_fails_is_tried_and_heard_of_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("interlock.record.GATHER_SECONDS", 3600)
+    store = store_of(tmp_path / "data", CLOCK, hurried=True)
+    await store.start()
+    recorder = Recorder(store, CLOCK)
+    with held_by_another(tmp_path / "data"):
+        opened = [opening(recorder)]
+        await turns()
+        opened.append(opening(recorder))
+        ended = await asyncio.gather(*opened, return_exceptions=True)
+    after = await opening(recorder)
+    found = [each.id for each in await on_record(store)]
+    await store.close()
+
+    assert [type(each) for each in ended] == [StoreUnavailable, StoreUnavailable]
+    assert found == [after.id]
+
+
 # Reads gather -----------------------------------------------------------------------------------------------------
 async def read(recorder: Recorder, content: str = "") -> str:
     record = await recorder.ahead(call("get_x"), tool("get_x"), allowed(), ORIGIN)
@@ -376,7 +520,7 @@ async def read(recorder: Recorder, content: str = "") -> str:
     return record.id
 
 
-async def test_reads_are_queued_after_a_moment_without_being_asked_for(store: SqliteStore) -> None:
+async def test_reads_are_queued_after_a_moment_without_being_asked_for(store: SqlStore) -> None:
     recorder, ended = Recorder(store, CLOCK), asyncio.Event()
     recorder.on_end = lambda activity: ended.set()
     await read(recorder)
@@ -387,9 +531,7 @@ async def test_reads_are_queued_after_a_moment_without_being_asked_for(store: Sq
     assert len(await on_record(store)) == 1
 
 
-async def test_many_reads_do_not_wait_for_the_moment_to_pass(
-    store: SqliteStore, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_many_reads_do_not_wait_for_the_moment_to_pass(store: SqlStore, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("interlock.record.GATHER_SECONDS", 3600)
     recorder = Recorder(store, CLOCK)
     for _ in range(MOST_GATHERED):
@@ -401,7 +543,7 @@ async def test_many_reads_do_not_wait_for_the_moment_to_pass(
 
 
 async def test_reads_that_are_long_are_not_looked_at_all_in_one_go(
-    store: SqliteStore, monkeypatch: pytest.MonkeyPatch
+    store: SqlStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("interlock.record.GATHER_SECONDS", 3600)
     recorder, ended = Recorder(store, CLOCK), list[Activity]()
@@ -416,7 +558,7 @@ async def test_reads_that_are_long_are_not_looked_at_all_in_one_go(
 
 
 async def test_what_is_waited_for_comes_after_the_reads_that_ended_before_it(
-    store: SqliteStore, monkeypatch: pytest.MonkeyPatch
+    store: SqlStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("interlock.record.GATHER_SECONDS", 3600)
     recorder = Recorder(store, CLOCK)
@@ -426,7 +568,7 @@ async def test_what_is_waited_for_comes_after_the_reads_that_ended_before_it(
     assert [entry.subject for entry in await store.log_entries(0, 10)] == [*ids, write.id]
 
 
-async def test_of_many_reads_only_those_with_something_to_hide_are_changed(store: SqliteStore) -> None:
+async def test_of_many_reads_only_those_with_something_to_hide_are_changed(store: SqlStore) -> None:
     recorder = Recorder(store, CLOCK)
     for said in ("plain", "password=hunter2", "plain too", "\ud800 plain"):
         await read(recorder, said)
@@ -436,7 +578,7 @@ async def test_of_many_reads_only_those_with_something_to_hide_are_changed(store
     assert shown == ["plain", "[redacted assignment]", "plain too", "\ud800 plain"]
 
 
-async def test_a_read_that_no_database_could_hold_takes_no_other_with_it(store: SqliteStore) -> None:
+async def test_a_read_that_no_database_could_hold_takes_no_other_with_it(store: SqlStore) -> None:
     problems: list[str] = []
     asyncio.get_running_loop().set_exception_handler(lambda _, context: problems.append(context["message"]))
     recorder = Recorder(store, CLOCK)
@@ -451,7 +593,7 @@ async def test_a_read_that_no_database_could_hold_takes_no_other_with_it(store: 
 
 
 async def test_a_defect_of_ours_reaches_whoever_waits_for_the_record(
-    store: SqliteStore, monkeypatch: pytest.MonkeyPatch
+    store: SqlStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def broken(*_: object) -> None:
         raise ZeroDivisionError

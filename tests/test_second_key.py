@@ -26,9 +26,9 @@ from interlock.pipeline import Answer, Notification, Reply, RpcError, Way
 from interlock.record import Recorder
 from interlock.second_key import SecondKey, progress_of, reason_asker, recorded, still_fits, unspent
 from interlock.store.protocol import Activity, ActivityType, StoreUnavailable
-from interlock.store.sqlite import SqliteStore
 from tests.approve import rooms
 from tests.fakes import FakeClock
+from tests.stores import clocked_store_of
 
 NOW = 1_000
 TOOL = Tool("up", "up", "delete_x", "f1")
@@ -207,7 +207,7 @@ def test_what_has_no_outcome_is_said_to_have_none(activity: Activity | None, cod
 @pytest.fixture
 async def room(tmp_path: Path) -> AsyncIterator[rooms.Waiting]:
     clock = FakeClock(rooms.NOW)
-    store = SqliteStore(tmp_path / "interlock.db", clock)
+    store = clocked_store_of(tmp_path, clock)
     await store.start()
     yield rooms.waiting_in(store, clock, tmp_path)
     await store.close()

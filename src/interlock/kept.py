@@ -30,6 +30,7 @@ from interlock.core.model import (
 from interlock.core.poison.signs import Sign
 from interlock.core.redact import KnownSecrets, has_nothing_to_hide, redact, redact_text
 from interlock.core.toolbook import ListedTool
+from interlock.core.trace import Trace
 from interlock.errors import Reason
 from interlock.store.protocol import Activity, ActivityType
 
@@ -64,6 +65,8 @@ class Origin(Struct, frozen=True):
     request_id: str | None = None
     client: str | None = None
     model: str | None = None
+    trace: Trace | None = None
+    """Where the operator wants traces."""
 
 
 class Outcome(Struct, frozen=True):
@@ -229,6 +232,8 @@ def _body(chapter: Chapter, look: _Look) -> dict[str, Json]:
     }
     if chapter.size > MAX_ARGUMENTS:
         body["arguments_kept"] = False
+    if origin.trace is not None:
+        body["trace"] = origin.trace.kept()
     if outcome is not None:
         body["result"] = _result(outcome, look)
         body["timings"] = _timings(chapter)

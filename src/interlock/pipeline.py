@@ -35,7 +35,7 @@ from interlock.forward.reading import signs_in
 from interlock.kept import Origin, Outcome
 from interlock.record import Recorder
 from interlock.second_key import SecondKey
-from interlock.sent import FAILURES, Reply, Way, ask_of, failure_of, read, told_of
+from interlock.sent import FAILURES, Reply, Way, ask_of, failure_of, read, told_of, unrecorded
 from interlock.store.protocol import StoreUnavailable
 
 __all__ = ["LOG_MESSAGE", "Answer", "Notification", "Pipeline", "Reply", "RpcError", "Way"]
@@ -66,10 +66,10 @@ class Pipeline:
 
     async def run(self, call: Call, way: Way) -> Reply:
         """Take one call along the path."""
-        found = self._find(call)
-        facts = self._facts(call, found, way)
-        verdict = decide(facts)
         try:
+            found = self._find(call)
+            facts = self._facts(call, found, way)
+            verdict = decide(facts)
             if isinstance(verdict, Deny) or found is None:
                 return await self._refuse(facts, found, verdict, way)
             if isinstance(verdict, Hold) or (call.approval_id and await self._second_key.has_turned(call)):
@@ -77,8 +77,8 @@ class Pipeline:
             if call.approval_id:  # it is about nothing, and while that was looked up others may have passed
                 return await self.run(replace(call, approval_id=None), way)
             return await self._pass(call, found, verdict, way)
-        except StoreUnavailable:
-            return Reply("", refusal=errors.AUDIT_UNAVAILABLE())
+        except StoreUnavailable as gone:
+            return Reply("", refusal=unrecorded(gone))
 
     async def _hold(self, call: Call, found: ListedTool, verdict: Hold | Allow, way: Way) -> Reply:
         if isinstance(verdict, Hold) and verdict.attach_to is None and call.approval_id is None:
@@ -116,7 +116,9 @@ class Pipeline:
             reply = await self._second_key.use(call, verdict, forward, waited=waited)
         finally:
             self._rates.end(call.caller.name)
-        return reply or await self._second_key.outcome(verdict.approval or "", call, found)
+        if reply is None and (waited or call.approval_id):
+            return await self._second_key.outcome(verdict.approval or "", call, found)
+        return reply or await self.run(call, way)  # its grant is gone, and it is about no approval: it asks
 
     async def _refuse(
         self, facts: Facts, found: ListedTool | None, verdict: Verdict, way: Way, approval: str | None = None
@@ -143,14 +145,13 @@ class Pipeline:
         try:
             refusal = Deny((reason,), standing_ground("call"))
             return Reply(await self._recorder.refused(call, None, refusal, origin), refusal=reason)
-        except StoreUnavailable:
-            return Reply("", refusal=errors.AUDIT_UNAVAILABLE())
+        except StoreUnavailable as gone:
+            return Reply("", refusal=unrecorded(gone))
 
     def _find(self, call: Call) -> ListedTool | None:
         # A server may list a tool with the name of a method: what is called is said by the call and not by the name.
-        if call.method == CALL_METHOD:
-            return self.book.find(call.server, call.tool)
-        return self.offers.find(call.server, call.method)
+        is_tool = call.method == CALL_METHOD
+        return self.book.find(call.server, call.tool) if is_tool else self.offers.find(call.server, call.method)
 
     def _facts(self, call: Call, found: ListedTool | None, way: Way, *, asked: bool = False) -> Facts:
         now, policy = self._clock.now(), self.policy
@@ -176,9 +177,8 @@ class Pipeline:
 
     async def _forward(self, call: Call, found: ListedTool, verdict: Allow, way: Way) -> Reply:
         # INVARIANT: the record comes before the first byte, the outcome before the answer.
-        ask = ask_of(call, found, way, partial(self._freezer.of, call))
-        asked = None if way.asker is None else way.asker.asked
-        record = await self._recorder.ahead(call, found, verdict, way.origin, asked)
+        ask = ask_of(call, found, way, self._freezer.still(call))
+        record = await self._recorder.ahead(call, found, verdict, way.origin, way.asked)
         try:
             answer = await self._fleet.call(
                 call.server, ask, way.listener, auth_scope=verdict.auth_scope, caller=call.caller.name
@@ -187,7 +187,7 @@ class Pipeline:
             event, reason = failure_of(failed, call.server, self._fleet.seconds(call.server))
             outcome, reply = Outcome(event, error=reason.text), Reply(record.id, refusal=reason)
         except BaseException:  # raised again, only noted first: whatever ended this call, it may have been sent
-            # What cannot be noted stays open on record, and the next start calls it indeterminate.
+            # What cannot be noted stays open on record, and is called indeterminate once anything can be.
             with contextlib.suppress(StoreUnavailable):
                 await self._recorder.outcome(record, Outcome(CallEvent.CANCEL))
             raise

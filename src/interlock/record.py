@@ -3,8 +3,8 @@
 For anything above read-only both writes are waited for; reads are not, unless the operator wants to wait for every
 call or the last write of the store failed. All that is told gathers and is queued together, in order: reads for a
 moment, and what is waited for until the event loop has gone round once, which takes no time when there is nothing else
-to do. If the store cannot write, the call is refused: no record, no call. This is the one place that writes activities
-of calls; what is kept of them is the matter of `kept`.
+to do, or until the store has written what it was given before. If the store cannot write, the call is refused: no
+record, no call. This is the one place that writes activities of calls; what is kept of them is the matter of `kept`.
 
 INVARIANT: above read-only nothing is sent without a durable record, and nothing is answered without a durable outcome.
 """
@@ -20,19 +20,24 @@ from typing import TypeAlias
 from msgspec import Struct, structs
 
 from interlock.clock import Clock
-from interlock.core.lifecycle import CallEvent, CallState, next_call_state
+from interlock.core.lifecycle import CALL, CallEvent, CallState, next_call_state
 from interlock.core.model import Allow, Call, Deny, Hold, Json, Micros, Verdict
 from interlock.core.redact import KnownSecrets, redact, redact_text
 from interlock.core.safety import SafetyClass
 from interlock.core.toolbook import ListedTool
 from interlock.kept import Chapter, OpenRecord, Origin, Outcome, Unapproved, activities_of, chapter_of
-from interlock.store.protocol import Activity, ActivityType, Store, StoreUnavailable, Token, new_id
+from interlock.store.protocol import Activity, ActivityType, Damaged, Store, StoreUnavailable, Token, new_id
 
 GATHER_SECONDS = 0.02
 MOST_GATHERED = 64
 MOST_CHARACTERS = 64 * 1024
 """How long, how many, and how much of them, reads that ended gather before they are queued. They are looked at in one
 go, in which nothing else happens; so what takes long to look at does not gather."""
+
+
+MOST_OWED, MOST_MADE_UP = 10_000, 100
+"""So many calls are remembered whose outcome could not be written, and so many are closed by whoever writes next. That
+others are open is found by the next start."""
 
 
 class RecordWait(StrEnum):
@@ -75,6 +80,8 @@ class Recorder:
         self._wait = wait
         self.on_end: Callable[[Activity], None] = lambda activity: None
         """Told of every call that ended, refused or sent, once that is on record or queued."""
+        self.on_unwritten: Callable[[], None] = lambda: None
+        """Told of everything that had to be on record and could not be: the call is refused, or indeterminate."""
         self._secrets = secrets
         self._key = key
         self._known = 0, KnownSecrets((), key)
@@ -84,6 +91,10 @@ class Recorder:
         self._timer: asyncio.Handle | None = None
         self._hurries = False
         """Whether somebody waits for what has gathered."""
+        self._writing: asyncio.Future[bool] | None = None
+        """What was last given to the store to be waited for, until it is on disk."""
+        self._owed: list[str] = []
+        """The calls that were sent and whose outcome could not be written."""
 
     async def refused(
         self, call: Call, found: ListedTool | None, verdict: Deny, origin: Origin, approval: str | None = None
@@ -136,17 +147,28 @@ class Recorder:
             return
         self.settle()
         (activity,) = activities_of([chapter], self.known_secrets())
-        if not await self._store.approvals.use_grant(grant, activity):
+        try:
+            used = await self._store.approvals.use_grant(grant, activity)
+        except StoreUnavailable:
+            self.on_unwritten()
+            raise
+        if not used:
             raise GrantSpent
 
     async def outcome(self, record: OpenRecord, outcome: Outcome) -> None:
         """Close the record of a call that was sent."""
         status, took = next_call_state(CallState.SENT, outcome.event), self._clock.ticks() - record.began
         chapter = chapter_of(record, status, outcome, took)
-        if record.waits:
-            self.on_end(await self._written(chapter))
-        else:
+        if not record.waits:
             self._gather(_Told(chapter))
+            return
+        try:
+            ended = await self._written(chapter)
+        except StoreUnavailable:
+            if len(self._owed) < MOST_OWED:
+                self._owed.append(record.id)
+            raise
+        self.on_end(ended)
 
     def settle(self) -> None:
         """Queue what has gathered."""
@@ -193,6 +215,15 @@ class Recorder:
                 _fail([waiter for _, waiter in told], problem)
         else:
             written.add_done_callback(partial(_tell, told))
+            written.add_done_callback(self._wrote)
+            self._writing = written
+
+    def _wrote(self, written: asyncio.Future[bool]) -> None:
+        """The store has time again, for what has gathered meanwhile."""
+        if written is self._writing:
+            self._writing = None
+            if self._hurries:
+                self.settle()
 
     async def settled(self) -> None:
         """See that everything that has happened is on record; raises StoreUnavailable."""
@@ -209,7 +240,9 @@ class Recorder:
             self._hurries = True
             if self._timer is not None:
                 self._timer.cancel()
-            self._timer = told.waiter.get_loop().call_soon(self.settle)
+                self._timer = None
+            if self._writing is None:
+                self._timer = told.waiter.get_loop().call_soon(self.settle)
         elif self._timer is None:
             self._timer = asyncio.get_running_loop().call_later(GATHER_SECONDS, self.settle)
 
@@ -220,7 +253,39 @@ class Recorder:
     async def _written(self, chapter: Chapter) -> Activity:
         waiter = asyncio.get_running_loop().create_future()
         self._gather(_Told(chapter, waiter))
-        return await waiter
+        try:
+            written = await waiter
+        except StoreUnavailable:
+            self.on_unwritten()
+            raise
+        if self._owed:
+            await self._make_up()
+        return written
+
+    async def _make_up(self) -> None:
+        """Close what the store could not close before, a few at a time. Its callers were told that the outcome is not
+        known, so that is what goes on record; unless it stands there after all, or another gateway has closed it."""
+        owed, self._owed = self._owed[:MOST_MADE_UP], self._owed[MOST_MADE_UP:]
+        try:
+            left = [await self._left_open(each) for each in owed]
+            lost = [structs.replace(each, status=CallState.INDETERMINATE) for each in left if each is not None]
+            if lost:
+                await self._store.write(lost)
+        except StoreUnavailable:
+            self._owed += owed
+        except asyncio.CancelledError:
+            self._owed += owed
+            raise
+        else:
+            for each in lost:
+                self.on_end(each)
+
+    async def _left_open(self, activity_id: str) -> Activity | None:
+        try:
+            found = await self._store.get_activity(activity_id)
+        except Damaged:  # there is nothing left to close, and whoever checks the log is told
+            return None
+        return found if found is not None and CALL[found.status] else None
 
     def _opened(
         self,

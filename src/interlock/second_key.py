@@ -99,8 +99,8 @@ class SecondKey:
     async def use(
         self, call: Call, verdict: Allow, forward: Callable[[], Awaitable[Reply]], *, waited: bool
     ) -> Reply | None:
-        """Run a call by its grant; None when somebody else brought the same call and used it. Of those who waited for
-        one approval together only one runs, however wide the grant is."""
+        """Run a call by its grant; None when that is gone: revoked, or used by somebody else who brought the same call.
+        Of those who waited for one approval together only one runs, however wide the grant is."""
         register, run = self._desk.register, (verdict.approval or "", call.digest)
         grant = None if waited and run in self._runs else register.take(verdict.grant or "")
         if grant is None:
@@ -109,6 +109,7 @@ class SecondKey:
             # By a wider grant others may run too, and theirs is not the call that was waited for.
             return await (self._joinable(run, forward) if waited or grant.uses_left is not None else forward())
         except GrantSpent:
+            register.forget(grant)
             return None
         except StoreUnavailable:
             if grant.uses_left is not None:  # a standing one was not taken away, and may have been revoked meanwhile

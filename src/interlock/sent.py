@@ -6,7 +6,7 @@ end, stands here. Nothing here waits, writes or decides.
 
 import contextlib
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
@@ -24,6 +24,7 @@ from interlock.forward.link import Answer, BadMessage, LinkDown, LinkTimeout, Li
 from interlock.forward.questions import Asker
 from interlock.forward.upstream import Ask, tool_call
 from interlock.kept import MAX_CONTENT, Origin, Outcome
+from interlock.store.protocol import OutOfTouch, StoreUnavailable
 
 
 class Way(msgspec.Struct, frozen=True):
@@ -35,6 +36,11 @@ class Way(msgspec.Struct, frozen=True):
     listener: Listener | None = None
     log_level: str | None = None
     asker: Asker | None = None
+
+    @property
+    def asked(self) -> Mapping[str, int] | None:
+        """How often the client was asked something, by kind; it grows. None where nobody may ask it."""
+        return None if self.asker is None else self.asker.asked
 
 
 class Reply(msgspec.Struct, frozen=True):
@@ -48,7 +54,7 @@ class Reply(msgspec.Struct, frozen=True):
     expires_at: Micros | None = None
 
 
-FAILURES = (LinkDown, LinkTimeout, TooLong, BadMessage, Stopped)
+FAILURES = (LinkDown, LinkTimeout, TooLong, BadMessage, Stopped, OutOfTouch)
 """What keeps a call from getting its answer."""
 
 _NAMED = {READ: "uri", SUBSCRIBE: "uri", GET_PROMPT: "name"}
@@ -57,13 +63,17 @@ _NAMED = {READ: "uri", SUBSCRIBE: "uri", GET_PROMPT: "name"}
 
 def ask_of(call: Call, found: ListedTool, way: Way, stopped: Callable[[], str | None]) -> Ask:
     """What an upstream is asked for a call."""
-    params = msgspec.json.encode(call.arguments)
+    params, trace = msgspec.json.encode(call.arguments), way.origin.trace
     if call.method == CALL_METHOD:
         repeated = mirrored(found.mirrors, call.arguments) if found.mirrors else ()
-        return tool_call(call.tool, params, way.log_level, repeated, way.asker, stopped)
-    named = call.arguments.get(_NAMED.get(call.method, ""))
-    name = named if isinstance(named, str) else None
-    return Ask(call.method, params, name, way.log_level, (), way.asker, stopped)
+        ask = tool_call(call.tool, params, way.log_level, repeated, way.asker, stopped)
+    else:
+        named = call.arguments.get(_NAMED.get(call.method, ""))
+        name = named if isinstance(named, str) else None
+        ask = Ask(call.method, params, name, way.log_level, (), way.asker, stopped)
+    if trace is not None and trace.goes_on:
+        return msgspec.structs.replace(ask, traceparent=trace.traceparent)
+    return ask
 
 
 def failure_of(failed: Exception, server: str, seconds: float) -> tuple[CallEvent, Reason]:
@@ -71,6 +81,8 @@ def failure_of(failed: Exception, server: str, seconds: float) -> tuple[CallEven
     match failed:
         case Stopped():
             return CallEvent.FAIL, errors.FROZEN(what=failed)
+        case OutOfTouch():
+            return CallEvent.FAIL, errors.OUT_OF_TOUCH()
         case LinkDown(sent=False):
             return CallEvent.FAIL, errors.UPSTREAM_DOWN(server=server, problem=failed.why)
         case LinkTimeout():
@@ -81,6 +93,11 @@ def failure_of(failed: Exception, server: str, seconds: float) -> tuple[CallEven
             return CallEvent.LOSE, errors.UPSTREAM_LOST(server=server, problem=failed.why)
         case _:
             return CallEvent.LOSE, errors.OUT_OF_PROTOCOL(server=server, problem=str(failed))
+
+
+def unrecorded(gone: StoreUnavailable) -> Reason:
+    """What a caller is told whose call was refused because of the store. Nothing of it was sent."""
+    return errors.OUT_OF_TOUCH() if isinstance(gone, OutOfTouch) else errors.AUDIT_UNAVAILABLE()
 
 
 class _ToolResult(msgspec.Struct):

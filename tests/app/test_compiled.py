@@ -1,12 +1,22 @@
 """What the configuration means to the parts."""
 
 from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
 import pytest
 
-from interlock.app.compiled import anchor_of, overrides_of, policy_of, secrets_of, store_address, upstreams_of
+from interlock.app.compiled import (
+    anchor_of,
+    collector_headers,
+    overrides_of,
+    policy_of,
+    secrets_of,
+    store_address,
+    upstreams_of,
+)
 from interlock.core.intent import IntentMode
 from interlock.core.safety import Posture, SafetyClass
+from interlock.errors import ConfigError
 from interlock.forward.upstream import Scope, UpstreamSpec
 from tests.running import config_of
 
@@ -98,6 +108,16 @@ def test_what_notices_are_signed_with_is_a_secret(tmp_path: Path) -> None:
     assert "open sesame" in secrets_of(config_of(tmp_path, text), {"HOOK": "open sesame"})
 
 
+def test_what_a_collector_is_sent_along_is_resolved_and_a_secret(tmp_path: Path) -> None:
+    text = "telemetry: {endpoint: 'http://c:4318', headers: {X-Key: '${env:KEY}', authorization: of-the-file}}"
+    config, variables = config_of(tmp_path, text), {"KEY": "of-the-collector"}
+
+    assert collector_headers(config, variables) == {"X-Key": "of-the-collector", "authorization": "of-the-file"}
+    assert secrets_of(config, variables) == {"of-the-collector", "of-the-file"}
+    with pytest.raises(ConfigError, match=r"telemetry\.headers\.X-Key"):
+        collector_headers(config, {})
+
+
 def test_what_is_given_under_a_name_of_a_secret_is_one_although_it_stands_in_the_file(tmp_path: Path) -> None:
     text = "servers: {a: {command: x, env: {API_KEY: suite-secret-123, MODE: not-so-secret}}}"
 
@@ -110,6 +130,38 @@ def test_the_password_of_the_database_is_a_secret(tmp_path: Path, password: str)
 
     assert secrets_of(config, variables) == {"suite-secret-123"}
     assert store_address(config, variables) == "postgresql://u:suite-secret-123@db/x"
+
+
+ODD = "p@ss/w#r?d%41:x +ä"
+
+
+@pytest.mark.parametrize(
+    ("address", "found"),
+    [
+        (
+            "${env:U}:${env:P}@db/x?y=${env:Q}",
+            {"user": ODD, "password": ODD, "host": "db", "path": "/x", "query": "y=a/b"},
+        ),
+        ("u:a%20${file:{file}}@db/x", {"user": "u", "password": f"a {ODD}", "host": "db", "path": "/x", "query": ""}),
+        ("${env:H}/x?y=a@b", {"user": None, "password": None, "host": "db", "path": "/x", "query": "y=a@b"}),
+    ],
+)
+def test_a_user_and_a_password_by_reference_are_taken_literally(
+    tmp_path: Path, address: str, found: dict[str, str | None]
+) -> None:
+    (tmp_path / "pw").write_text(f"{ODD}\n", encoding="utf-8")
+    text = f"store: 'postgresql://{address.replace('{file}', str(tmp_path / 'pw'))}'"
+    variables = {"U": ODD, "P": ODD, "Q": "a/b", "H": "db"}
+    parts = urlsplit(store_address(config_of(tmp_path, text), variables))
+    user, password = (None if each is None else unquote(each) for each in (parts.username, parts.password))
+
+    assert found == {
+        "user": user,
+        "password": password,
+        "host": parts.hostname,
+        "path": parts.path,
+        "query": parts.query,
+    }
 
 
 def test_an_address_that_is_none_has_no_password(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -12,8 +13,10 @@ from msgspec.structs import replace
 from interlock.app.gateway import settle_what_a_crash_left, store_in
 from interlock.approve.notices import Notice
 from interlock.core.approvals import Approver, ApproverType
+from interlock.core.freezes import FreezeKind, Frozen
 from interlock.core.health import Health
 from interlock.core.lifecycle import CallState
+from interlock.errors import ConfigError
 from interlock.receive.identify import OPERATOR
 from interlock.record import config_change
 from interlock.store.audit.anchor import seals_in
@@ -26,7 +29,7 @@ from tests.approving import DELETE, counter, said, wanted
 from tests.fakes import FakeClock
 from tests.postgres_server import PostgresServer
 from tests.running import server_yaml, serving, started
-from tests.store.audit.logs import check, sealed_folder
+from tests.stores import allow, check, forbid, sealed_folder, store_of
 from tests.upstream.running import stdio_argv
 
 NO_SERVER = "servers: {off: {command: x, enabled: false}}\n"
@@ -49,6 +52,17 @@ async def test_a_server_whose_secret_is_missing_is_down_with_that_problem_and_th
     assert states["up"].health is Health.READY
     assert states["bad"].health is Health.DOWN
     assert "the environment variable NO_X is not set" in states["bad"].problem
+
+
+async def test_a_gateway_that_should_send_traces_and_cannot_says_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "opentelemetry.sdk.metrics", None)
+    monkeypatch.delitem(sys.modules, "interlock.web.telemetry", raising=False)
+
+    with pytest.raises(ConfigError, match=r"interlock\[otel\]"):
+        async with started(tmp_path, NO_SERVER + "telemetry: {endpoint: 'http://127.0.0.1:1'}\n"):
+            pass
 
 
 async def test_a_gateway_with_no_configuration_has_the_tools_of_the_sample(tmp_path: Path) -> None:
@@ -110,7 +124,7 @@ async def test_the_record_of_a_run_of_the_lab_stays_with_the_run(tmp_path: Path)
 
 
 async def test_what_a_crash_left_open_is_indeterminate_afterwards(tmp_path: Path) -> None:
-    store = SqliteStore(tmp_path / "interlock.db", FakeClock())
+    store = store_of(tmp_path, FakeClock())
     await store.start()
     sent = Activity("a1", 1, ActivityType.TOOL_CALL, CallState.SENT, {"k": 1}, "s", "t")
     done = replace(sent, id="a2", status=CallState.SUCCESS)
@@ -246,3 +260,18 @@ async def test_a_question_and_its_answer_reach_those_who_are_to_be_told(tmp_path
     assert set(events) == {"approval.created", "approval.denied"}
     assert (events["approval.created"]["status"], events["approval.denied"]["resolution"]) == ("pending", "no")
     assert events["approval.created"]["expires_at"].endswith("Z")
+
+
+async def test_a_stop_that_the_store_could_not_take_is_kept_when_it_can(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("interlock.approve.freezer.AGAIN_SECONDS", 0)
+    everything = Frozen(FreezeKind.ALL)
+    async with started(tmp_path, NO_SERVER) as gateway:
+        forbid(tmp_path / "data")
+        with pytest.raises(StoreUnavailable):
+            await gateway.parts.room.freezer.freeze(everything, "olga", "incident")
+        allow(tmp_path / "data")
+        async with asyncio.timeout(20):
+            while everything not in await gateway.store.approvals.freezes():
+                pass

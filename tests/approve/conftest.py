@@ -6,10 +6,13 @@ from typing import Any
 
 import pytest
 
-from interlock.store.sqlite import SqliteStore
+from tests.approve.joined import Company, Joined
 from tests.approve.rooms import NOW, Waiting, waiting_in
 from tests.fakes import FakeClock
 from tests.forward.children import LOOPS
+from tests.postgres_server import PostgresServer
+from tests.store.places import InDatabase
+from tests.stores import clocked_store_of
 
 
 @pytest.fixture(params=LOOPS[-1:], ids=["uvloop"])
@@ -20,8 +23,19 @@ def anyio_backend(request: pytest.FixtureRequest) -> Any:
 @pytest.fixture
 async def room(tmp_path: Path) -> AsyncIterator[Waiting]:
     clock = FakeClock(NOW)
-    path = tmp_path / "interlock.db"
-    store = SqliteStore(path, clock)
+    store = clocked_store_of(tmp_path, clock)
     await store.start()
-    yield waiting_in(store, clock, path)
+    yield waiting_in(store, clock, tmp_path)
     await store.close()
+
+
+@pytest.fixture
+async def company(postgres: PostgresServer) -> AsyncIterator[Company]:
+    async with InDatabase(postgres) as database:
+        yield Company(database)
+
+
+@pytest.fixture
+async def two(company: Company) -> AsyncIterator[tuple[Joined, Joined]]:
+    async with company.gateway() as one, company.gateway() as other:
+        yield one, other

@@ -21,7 +21,7 @@ from interlock.core.toolbook import Listing, ToolBook
 from interlock.kept import Origin, Unapproved
 from interlock.store.approvals import ApprovalFilter
 from interlock.store.protocol import Activity, ActivityFilter, ActivityType
-from interlock.store.sqlite import SqliteStore
+from interlock.store.sql import SqlStore
 from tests.fakes import FakeClock
 
 NOW = 1_700_000_000_000_000
@@ -38,9 +38,9 @@ class Waiting:
     """The room, and what a test needs to look into it."""
 
     room: Room
-    store: SqliteStore
+    store: SqlStore
     clock: FakeClock
-    path: Path
+    folder: Path
     told: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
     """Who was told of what."""
 
@@ -50,7 +50,7 @@ class Waiting:
 
     def again(self) -> "Waiting":
         """The room of the next gateway, which has the same store."""
-        return waiting_in(self.store, self.clock, self.path)
+        return waiting_in(self.store, self.clock, self.folder)
 
     async def rows(self) -> list[Approval]:
         """All approvals, oldest first."""
@@ -73,8 +73,8 @@ class Waiting:
         return rows
 
 
-def waiting_in(store: SqliteStore, clock: FakeClock, path: Path) -> Waiting:
-    waiting = Waiting(room_in(store, clock, KnownSecrets), store, clock, path)
+def waiting_in(store: SqlStore, clock: FakeClock, folder: Path) -> Waiting:
+    waiting = Waiting(room_in(store, clock, KnownSecrets), store, clock, folder)
     waiting.register.on_change.append(lambda approval, change: waiting.told.append((approval.id, change)))
     return waiting
 

@@ -17,6 +17,7 @@ from interlock.errors import Code
 from interlock.kept import Unapproved
 from interlock.store.protocol import StoreUnavailable
 from tests.approve.rooms import AT_ONCE, BOB, NEVER, Answer, Waiting, call, held, later, until
+from tests.stores import allow, forbid
 
 
 def waits(room: Waiting, wanted: Held) -> "asyncio.Future[Answer]":
@@ -323,15 +324,15 @@ async def test_what_is_open_in_the_store_and_unknown_here_is_no_answer(room: Wai
 async def test_whoever_watches_hears_of_it_and_keeps_nothing_open(room: Waiting) -> None:
     waiting = waits(room, held(call()))
     (asked,) = await room.asked()
-    await room.room.desk.watch(asked.id, 0.0)
-    watching = asyncio.ensure_future(room.room.desk.watch(asked.id, None))
+    await room.room.desk.watch(asked, 0.0)
+    watching = asyncio.ensure_future(room.room.desk.watch(asked, None))
     pending = room.register.board.find(asked.id)
     assert pending is not None
     await until(lambda: len(pending.waiters) == 2)
     waiting.cancel()
     await asyncio.gather(waiting, return_exceptions=True)
     await watching
-    await room.room.desk.watch("ap_none", None)
+    await room.room.desk.watch(await room.row(), None)
 
     assert (await room.row()).status is ApprovalState.CANCELLED
 
@@ -355,22 +356,41 @@ async def test_a_repeat_that_comes_while_the_approval_ends_because_its_caller_le
     assert [each.status for each in await room.rows()] == [ApprovalState.CANCELLED, ApprovalState.APPROVED]
 
 
-async def test_whoever_could_not_be_told_to_come_again_does_not_count_as_waiting(
+async def test_the_approval_of_a_caller_that_was_refused_instead_of_told_to_come_again_ends_as_soon_as_it_can(
     room: Waiting, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def broken(pending: object) -> bool:
+        forbid(room.folder)
         raise StoreUnavailable("broken")
 
-    with monkeypatch.context() as patched:
-        patched.setattr(room.register, "mark_answered", broken)
-        with pytest.raises(StoreUnavailable):
-            await room.room.desk.hold(held(call(), AT_ONCE))
+    monkeypatch.setattr(room.register, "mark_answered", broken)
+    with pytest.raises(StoreUnavailable):
+        await room.room.desk.hold(held(call(), AT_ONCE))
+    with pytest.raises(StoreUnavailable):
+        await room.register.expire(room.clock.now())
+    before = await room.row()
+    allow(room.folder)
+    await room.register.expire(room.clock.now())
+    after = await room.row()
+
+    assert before.status is ApprovalState.PENDING
+    assert (after.status, after.resolution) == (ApprovalState.CANCELLED, module.UNRECORDED)
+    assert len(room.register.board) == 0
+
+
+async def test_an_approval_that_could_not_be_ended_stays_open_for_a_repeat_that_comes_meanwhile(room: Waiting) -> None:
+    waiting = waits(room, held(call()))
+    (asked,) = await room.asked()
+    forbid(room.folder)
+    waiting.cancel()
+    await asyncio.gather(waiting, return_exceptions=True)
     repeat = waits(room, held(call(), attach_to=room.register))
     await until(lambda: any(each.callers == 1 for each in room.register.board))
-    repeat.cancel()
-    await until(lambda: len(room.register.board) == 0)
+    allow(room.folder)
+    await room.register.expire(room.clock.now())
+    await room.room.approvers.approve(asked.id, BOB)
 
-    assert (await room.row()).status is ApprovalState.CANCELLED
+    assert isinstance(await repeat, Approved)
 
 
 @pytest.mark.parametrize("failure", [StoreUnavailable("broken"), ValueError("a defect")])

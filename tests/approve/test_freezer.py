@@ -1,6 +1,7 @@
 """The emergency stop: it counts at once, outlives a restart, and is on record."""
 
 import asyncio
+from pathlib import Path
 
 import pytest
 
@@ -8,6 +9,7 @@ from interlock.approve.freezer import Freezer
 from interlock.core.freezes import FreezeKind, Frozen
 from interlock.store.protocol import ActivityType, StoreUnavailable
 from tests.approve.rooms import Waiting, call
+from tests.stores import allow, forbid
 
 ALL, UP = Frozen(FreezeKind.ALL), Frozen(FreezeKind.SERVER, "up")
 
@@ -44,6 +46,25 @@ async def test_who_stopped_what_and_why_is_on_record_without_secrets(room: Waiti
     assert (stopped.caller, stopped.server, stopped.body["change"]) == ("olga", "up", "frozen")
     assert "ghp_" not in str(stopped.body)
     assert (lifted.caller, lifted.body["change"], lifted.body["what"]) == ("paul", "thawed", "server 'up'")
+
+
+async def test_a_stop_that_could_not_be_kept_is_kept_as_soon_as_it_can_be(
+    room: Waiting, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("interlock.approve.freezer.AGAIN_SECONDS", 0)
+    freezer, after = room.room.freezer, Freezer(room.store.approvals, room.clock)
+    forbid(tmp_path)
+    async with freezer.running():
+        with pytest.raises(StoreUnavailable):
+            await freezer.freeze(UP, "olga", "incident")
+        allow(tmp_path)
+        async with asyncio.timeout(20):
+            while not after.in_force:
+                await after.load()
+    (stopped,) = [each for each in await room.activities(ActivityType.SYSTEM) if "change" in each.body]
+
+    assert freezer.of(call()) == after.of(call()) == "server 'up' (incident)"
+    assert (stopped.caller, stopped.body["change"]) == ("olga", "frozen")
 
 
 async def test_a_stop_that_cannot_be_kept_stands_and_one_that_cannot_be_lifted_too(room: Waiting) -> None:

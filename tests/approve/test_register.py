@@ -14,7 +14,7 @@ from interlock.core.lifecycle import ApprovalEvent, ApprovalState
 from interlock.core.model import HoldTerms
 from interlock.store.protocol import ActivityType, StoreUnavailable
 from tests.approve.rooms import BOB, NOW, Waiting, call, held, later, until
-from tests.store.examples import ALLOW, FORBID, run_elsewhere
+from tests.stores import allow, forbid, run_elsewhere
 
 
 def question(number: int = 1, expires_in: float = 300, needed: int = 1) -> Approval:
@@ -198,13 +198,13 @@ async def test_a_change_that_fails_when_nobody_hears_it_any_more_leaves_everythi
     room: Waiting,
 ) -> None:
     pending = await room.register.add(question())
-    run_elsewhere(room.path, FORBID)
+    forbid(room.folder)
     answering = asyncio.ensure_future(room.register.change(yes(question())))
     await asyncio.sleep(0)
     answering.cancel()
     await asyncio.gather(answering, return_exceptions=True)
     await until(lambda: room.store.ailing)
-    run_elsewhere(room.path, ALLOW)
+    allow(room.folder)
 
     assert await status(room) == ("pending", "")
     assert pending.resolved is None
@@ -238,7 +238,7 @@ async def test_one_that_cannot_be_ended_keeps_none_of_the_others_from_it(room: W
     await room.register.add(question(1))
     broken, other = question(2), await room.register.add(question(3))
     await room.register.add(broken)
-    run_elsewhere(room.path, "UPDATE approval SET body = '{}' WHERE id = 'ap_2'")
+    run_elsewhere(room.folder, "UPDATE approval SET body = '{}' WHERE id = 'ap_2'")
     with pytest.raises(StoreUnavailable, match="ap_2"):
         await room.register.end_all(["ap_1", "ap_2", "ap_3"], ApprovalEvent.CANCEL, "over")
 

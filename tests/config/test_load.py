@@ -466,6 +466,11 @@ def test_a_good_id_is_accepted(name: str) -> None:
             "it must begin with https://; http:// is only for this machine itself",
         ),
         (
+            "telemetry: {endpoint: 'http://u:p@collector:4318'}",
+            "interlock.yaml:1:23: telemetry.endpoint is not usable; "
+            "it must hold no user and password, and no '@'; what the collector asks for goes into 'headers'",
+        ),
+        (
             "store: mysql://db",
             "interlock.yaml:1:8: store is not usable; it must be 'sqlite' or an address that begins with postgresql://",
         ),
@@ -657,6 +662,9 @@ def test_a_long_value_is_shown_by_its_beginning() -> None:
         "servers: {a: {url: 'ftp://user:hunter2@x'}}",
         "servers: {a: {url: ['https://user:hunter2@x']}}",
         "identity: {jwt: {issuer: a, audience: b, jwks_url: 'hunter2'}}",
+        "telemetry: {endpoint: 'http://user:hunter2@collector:4318'}",
+        "telemetry: {endpoint: 'http://user:1/hunter2@collector:4318'}",
+        "telemetry: {endpoint: 'http://user:1#hunter2@collector:4318'}",
         "servers: {a: {command: x, args: --token hunter2}}",
         "servers: {a: {command: x, args: {token: hunter2}}}",
         "auth_scopes: hunter2",

@@ -10,10 +10,11 @@ from interlock.config.load import Config
 from interlock.config.roster import ADDED, SWITCHED, Roster
 from interlock.errors import Conflict, InterlockError
 from interlock.store.protocol import Activity, ActivityFilter, ActivityType
-from interlock.store.sqlite import SqliteStore
+from interlock.store.sql import SqlStore
 from tests.fakes import FakeClock
 from tests.running import config_of
 from tests.store.examples import TickingClock
+from tests.stores import store_of
 
 FILE = """
 servers:
@@ -31,7 +32,7 @@ def anyio_backend() -> str:
 class Place:
     """A store, and rosters over it as after a restart."""
 
-    def __init__(self, folder: Path, store: SqliteStore) -> None:
+    def __init__(self, folder: Path, store: SqlStore) -> None:
         self.folder = folder
         self.store = store
         self.applied: list[tuple[list[str], Sequence[str]]] = []
@@ -54,7 +55,7 @@ class Place:
 
 @pytest.fixture
 async def place(tmp_path: Path) -> AsyncIterator[Place]:
-    store = SqliteStore(tmp_path / "interlock.db", FakeClock(1))
+    store = store_of(tmp_path, FakeClock(1))
     await store.start()
     yield Place(tmp_path, store)
     await store.close()
@@ -202,3 +203,16 @@ async def test_a_definition_that_cannot_be_used_is_refused_and_nothing_changes(
     assert place.applied == []
     assert await place.told() == []
     assert await place.store.kept_servers() == {}
+
+
+# Other gateways -------------------------------------------------------------------------------------------------
+
+
+async def test_what_another_gateway_changed_is_taken_up_and_only_that(place: Place) -> None:
+    here, there = await place.roster(), await place.roster()
+    await there.add("new", NEW, "operator")
+    place.applied.clear()
+    await here.follow()
+    await here.follow()
+
+    assert place.applied == [(["files", "new"], ())]

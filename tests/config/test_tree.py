@@ -379,6 +379,8 @@ def test_the_schema_accepts_every_way_to_write_a_value(validator: jsonschema_rs.
         "lexicon: {harmless: [x]}",
         "identity: {jwt: {issuer: x}}",
         "identity: {jwt: {issuer: x, audience: y, jwks_url: z}}",
+        "telemetry: {endpoint: 'http://u:p@collector'}",
+        "telemetry: {endpoint: 'http://u:1/p@collector'}",
         "notices: {webhooks: [{url: x}]}",
         "notices: {webhooks: [{secret: x}]}",
         "[]",

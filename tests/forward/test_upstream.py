@@ -4,6 +4,7 @@ import asyncio
 import json
 import shlex
 import signal
+import sys
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -123,6 +124,24 @@ async def test_a_server_that_does_not_answer_what_it_does_not_know_is_asked_only
         answer = await upstream.call(tool_call("echo", b"{}"), 60)
 
     assert next(iter(json.loads(answer.result)["heard"])) == "initialize"
+
+
+async def test_a_modern_server_that_was_not_up_yet_when_it_was_asked_is_asked_again() -> None:
+    # A real one: it has heard the first question by then, and takes no classic handshake after it.
+    late = ["sh", "-c", "sleep 1; exec " + shlex.join([sys.executable, "-m", "mcp_server_time"])]
+    async with started(over_stdio(late), pace=Pace(discover=0.1)) as upstream:
+        listed = await upstream.list_tools()
+
+    assert upstream.protocol_version == "2026-07-28"
+    assert len(listed.entries) > 0
+
+
+async def test_a_server_that_only_says_that_it_is_modern_is_down() -> None:
+    told = "say(id=message['id'], error={'code': -32022, 'message': 'no', 'data': {'supported': ['2026-07-28']}})"
+    code = f"while message := hear():\n    if 'id' in message: {told}"
+    with pytest.raises(LinkDown, match="initialize was refused: no"):
+        async with started(small("up", code)):
+            pass
 
 
 async def test_a_server_that_spoke_the_old_way_and_does_no_longer_is_asked_again(tmp_path: Path) -> None:

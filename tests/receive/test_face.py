@@ -185,6 +185,7 @@ async def test_a_client_that_only_listens_does_not_keep_the_gateway_from_ending(
 async def test_a_token_that_neither_calls_nor_answers_is_turned_away(tmp_path: Path) -> None:
     async with serving(tmp_path) as running, httpx2.AsyncClient(verify=NO_TLS) as http:
         token, text = mint("looker", "human", ["auditor", "admin"], 0, None)
+        await running.gateway.store.add_token(token, token_change(token, "created", "operator", 0))
         running.gateway.callers.add(token)
         answer = await http.post(running.url, json=INITIALIZE, headers={**HEADERS, "authorization": f"Bearer {text}"})
 

@@ -29,8 +29,10 @@ from interlock.receive.identify import Callers, default_kind, mint
 from interlock.receive.workspaces import Workspaces
 from interlock.record import Recorder, token_change
 from interlock.second_key import SecondKey
+from interlock.store.audit.anchor import Anchor
+from interlock.store.audit.sealer import Sealer
 from interlock.store.protocol import Activity, ActivityFilter, ActivityType
-from interlock.store.sqlite import SqliteStore
+from interlock.store.sql import SqlStore
 from interlock.web import PREFIX
 from interlock.web.audience import Audience
 from interlock.web.browsers import Browsers
@@ -40,6 +42,7 @@ from interlock.web.metrics import Metrics
 from interlock.web.parts import Parts
 from interlock.web.routes import rest_app
 from tests.fakes import FakeClock
+from tests.stores import clocked_store_of, log_of
 from tests.upstream.running import received, stdio_argv
 
 NOW = 1_790_000_000_000_000
@@ -58,7 +61,7 @@ class Office:
     http: httpx2.AsyncClient
     folder: Path
     clock: FakeClock
-    store: SqliteStore
+    store: SqlStore
     app: Any
     log: Path
     sent_before: int
@@ -121,7 +124,7 @@ async def office(
 ) -> AsyncGenerator[Office]:
     """An office in front of a fleet that runs already."""
     clock = FakeClock(NOW)
-    store = SqliteStore(folder / "interlock.db", clock)
+    store = clocked_store_of(folder, clock)
     await store.start()
     async with contextlib.AsyncExitStack() as stack:
         stack.push_async_callback(store.close)
@@ -168,6 +171,11 @@ async def office(
         http = await stack.enter_async_context(httpx2.AsyncClient(transport=transport, base_url=f"http://{HOST}"))
         written = log or folder / "upstream.log"
         yield Office(parts, http, folder, clock, store, app, written, _calls_in(written), drift)
+
+
+def sealer_of(office: Office, anchor: Path) -> Sealer:
+    """What seals the log of an office."""
+    return Sealer(office.store, office.folder, Anchor(anchor), office.clock, place=log_of(office.folder))
 
 
 async def reviewed(fleet: Fleet, drift: Drift) -> Drift:

@@ -9,7 +9,7 @@ from interlock.core.model import OperationType
 from interlock.core.safety import Effect, SafetyClass
 from interlock.store.protocol import ActivityType
 from interlock.web.activity import shown
-from tests.store.audit.logs import tamper
+from tests.stores import tamper
 from tests.web.office import NOW, Office, activity
 
 RECORDED = (
@@ -175,7 +175,7 @@ def test_the_clock_of_these_tests_is_where_they_think() -> None:
 async def test_a_row_that_was_changed_is_said_to_be_damaged_and_blames_nobody_who_asks(
     recorded: Office, column: str, value: str, told: str
 ) -> None:
-    tamper(recorded.folder, (f"UPDATE activity SET {column} = ? WHERE id = 'act-0003'", (value,)))  # noqa: S608
+    tamper(recorded.folder, f"UPDATE activity SET {column} = ? WHERE id = 'act-0003'", value)  # noqa: S608
     for path in ("/activity", "/activity/act-0003"):
         refused = await recorded.ask("GET", path, "auditor")
 

@@ -3,12 +3,12 @@
 import csv
 import io
 import json
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
 
 from interlock.store.protocol import ActivityFilter, ActivityPage, StoreUnavailable
-from interlock.store.sqlite import SqliteStore
 from interlock.web import PREFIX
 from interlock.web.export import PAGE, cell
 from tests.web.office import HOST, Office, activity
@@ -97,13 +97,18 @@ async def test_what_steers_a_terminal_is_made_visible_in_rows_and_exact_in_lines
 # Not whole ------------------------------------------------------------------------------------------------------
 
 
-class Failing(SqliteStore):
-    """A store whose disk fails after the first page."""
+Listing = Callable[[ActivityFilter], Awaitable[ActivityPage]]
 
-    async def list_activities(self, wanted: ActivityFilter) -> ActivityPage:
+
+def failing(listed: Listing) -> Listing:
+    """What a store lists whose disk fails after the first page."""
+
+    async def list_activities(wanted: ActivityFilter) -> ActivityPage:
         if wanted.cursor is not None:
             raise StoreUnavailable("disk I/O error")
-        return await super().list_activities(wanted)
+        return await listed(wanted)
+
+    return list_activities
 
 
 async def raw(office: Office, form: str, token: str) -> list[dict[str, Any]]:
@@ -131,9 +136,11 @@ async def raw(office: Office, form: str, token: str) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("form", ["jsonl", "csv"])
-async def test_an_export_that_fails_on_the_way_does_not_end_as_if_it_were_whole(bare: Office, form: str) -> None:
+async def test_an_export_that_fails_on_the_way_does_not_end_as_if_it_were_whole(
+    bare: Office, monkeypatch: pytest.MonkeyPatch, form: str
+) -> None:
     await bare.store.write([activity(number, tool="t") for number in range(MANY)])
-    bare.store.__class__ = Failing
+    monkeypatch.setattr(bare.store, "list_activities", failing(bare.store.list_activities))
     said = await raw(bare, form, await bare.token("auditor"))
     lines = b"".join(each.get("body", b"") for each in said).decode().splitlines()
 
@@ -142,20 +149,22 @@ async def test_an_export_that_fails_on_the_way_does_not_end_as_if_it_were_whole(
     assert form == "csv" or json.loads(lines[-1])["error"]["code"] == "AUDIT_UNAVAILABLE"
 
 
-async def test_a_token_that_is_revoked_on_the_way_gets_no_further_page(bare: Office) -> None:
+async def test_a_token_that_is_revoked_on_the_way_gets_no_further_page(
+    bare: Office, monkeypatch: pytest.MonkeyPatch
+) -> None:
     await bare.store.write([activity(number, tool="t") for number in range(MANY)])
     text = await bare.issue("leaver", "auditor")
-    bare.store.__class__ = type("Revoking", (SqliteStore,), {"list_activities": _revoking(bare, text)})
+    monkeypatch.setattr(bare.store, "list_activities", _revoking(bare, text, bare.store.list_activities))
     said = await raw(bare, "jsonl", text)
 
     assert b"".join(each.get("body", b"") for each in said).count(b"\n") == PAGE
 
 
-def _revoking(office: Office, text: str) -> Any:
-    async def list_activities(self: SqliteStore, wanted: ActivityFilter) -> ActivityPage:
+def _revoking(office: Office, text: str, listed: Listing) -> Listing:
+    async def list_activities(wanted: ActivityFilter) -> ActivityPage:
         if wanted.cursor is not None:
             await office.ask("DELETE", f"/tokens/{text.split('_')[1]}")
-        return await SqliteStore.list_activities(self, wanted)
+        return await listed(wanted)
 
     return list_activities
 

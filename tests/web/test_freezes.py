@@ -185,6 +185,7 @@ async def test_a_stop_that_cannot_be_kept_counts_all_the_same_and_says_so(bare: 
 
     assert (told.status_code, told.json()["code"]) == (503, "AUDIT_UNAVAILABLE")
     assert told.json()["detail"] == (
-        "Frozen: everything. But it could not be written down, so a restart would lift it."
+        "Frozen: everything. But it could not be written down yet: until then a restart lifts it, and other gateways"
+        " go on."
     )
     assert in_force(bare) == {"everything"}

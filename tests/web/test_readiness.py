@@ -8,7 +8,7 @@ from interlock import errors
 from interlock.core.health import Health, UpstreamState
 from interlock.core.safety import Posture
 from interlock.forward.upstream import UpstreamSpec
-from interlock.web.readiness import Check, is_ready, readiness
+from interlock.web.readiness import Check, has_servers, readiness
 from tests.web.office import Office, fleet_of, office, upstream
 from tests.web.questions import ask
 
@@ -28,7 +28,7 @@ async def check(running: Office, name: str) -> Check:
     [([], True), ([Health.DOWN], False), ([Health.DOWN, Health.READY], True), ([Health.STOPPED], False)],
 )
 def test_one_server_that_can_be_reached_is_enough(states: list[Health], ready: bool) -> None:
-    assert is_ready([state(each) for each in states]) is ready
+    assert has_servers([state(each) for each in states]) is ready
 
 
 async def test_everything_is_looked_at(live: Office) -> None:

@@ -15,14 +15,13 @@ from interlock.errors import Code
 from interlock.lab.archive import Archive
 from interlock.lab.run import RunFolder
 from interlock.receive.identify import ROLES
-from interlock.store.audit.anchor import ANCHOR, Anchor
-from interlock.store.audit.sealer import Sealer
+from interlock.store.audit.anchor import ANCHOR
 from interlock.web import PREFIX, events
 from interlock.web.access import VISITORS
 from interlock.web.door import SIGN_IN
 from interlock.web.routes import ROUTES, Route, description
 from tests.lab.runs import a_run
-from tests.web.office import HOUR, Office, fleet_of, office
+from tests.web.office import HOUR, Office, fleet_of, office, sealer_of
 from tests.web.questions import ask as ask_approvers
 
 
@@ -252,7 +251,7 @@ async def answers(live: Office) -> dict[str, httpx2.Response]:
 
 async def proof(live: Office) -> dict[str, httpx2.Response]:
     """What there is to say of the log once somebody seals it."""
-    live.parts.sealer = Sealer(live.store, live.folder, Anchor(live.folder / ANCHOR), live.clock)
+    live.parts.sealer = sealer_of(live, live.folder / ANCHOR)
     sealed = await live.ask("POST", "/audit/checkpoint", json={})
     await live.ask("POST", "/freeze", "approver", json={})
     return {

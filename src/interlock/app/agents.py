@@ -16,6 +16,7 @@ from interlock.receive.passage import Passage
 from interlock.receive.sealed import Seal
 from interlock.receive.server import Rest
 from interlock.receive.sessions import Sessions
+from interlock.receive.traced import Traced
 from interlock.receive.turns import Turns
 from interlock.receive.workspaces import Workspaces
 from interlock.web.parts import Parts
@@ -35,4 +36,6 @@ def face_of(
     fleet.on_change, fleet.on_offer, fleet.on_updated = earshot.tools_changed, earshot.offer_changed, earshot.updated
     passage = Passage(pipeline, catalog, earshot, turns)
     rest = Rest(lane, passage, parts.metrics.stray_call, in_place_of)
-    return Face(parts.edge, callers, Sessions(clock), lane, rest, workspaces)
+    watched = settings.telemetry
+    traced = None if watched.endpoint is None else Traced(clock, goes_on=watched.propagate)
+    return Face(parts.edge, callers, Sessions(clock), lane, rest, workspaces, traced)

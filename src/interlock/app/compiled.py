@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 
 from interlock import __version__, errors
 from interlock.config.load import Config, load_text
-from interlock.config.references import resolve, values_in
+from interlock.config.references import resolve, resolve_address, values_in
 from interlock.config.shown import effective
 from interlock.config.tree import AuthScope as Credentials
 from interlock.config.tree import HoldSection, Server
@@ -111,6 +111,7 @@ def secrets_of(config: Config, environ: Mapping[str, str]) -> frozenset[str]:
     record must not keep."""
     holders = (*config.settings.servers.values(), *config.settings.auth_scopes.values())
     given = [pair for each in holders for pair in (*each.env.items(), *each.headers.items())]
+    given += config.settings.telemetry.headers.items()
     plain = {text for name, text in given if "${" not in text and redact({name: text}) != {name: text}}
     signed_with = [each.secret for each in config.settings.notices.webhooks if each.secret is not None]
     store = config.settings.store
@@ -121,7 +122,13 @@ def secrets_of(config: Config, environ: Mapping[str, str]) -> frozenset[str]:
 
 def store_address(config: Config, environ: Mapping[str, str]) -> str:
     """Where the record is kept, with references resolved; raises ConfigError."""
-    return resolve(config.settings.store, environ, "store")
+    return resolve_address(config.settings.store, environ, "store")
+
+
+def collector_headers(config: Config, environ: Mapping[str, str]) -> dict[str, str]:
+    """What a collector of traces is sent along, with references resolved; raises ConfigError."""
+    given = config.settings.telemetry.headers
+    return {name: resolve(value, environ, f"telemetry.headers.{name}") for name, value in given.items()}
 
 
 def _scope(where: str, given: Server | Credentials, environ: Mapping[str, str]) -> AuthScope:

@@ -8,7 +8,8 @@ import asyncio
 import contextlib
 import logging
 import os
-from collections.abc import AsyncGenerator, Generator, Mapping, Sequence
+import socket
+from collections.abc import AsyncGenerator, Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
@@ -17,6 +18,7 @@ from msgspec import structs
 
 from interlock.app.compiled import (
     anchor_of,
+    collector_headers,
     draft_of,
     overrides_of,
     policy_of,
@@ -28,8 +30,9 @@ from interlock.app.compiled import (
     workspaces_of,
 )
 from interlock.app.entrance import Entrance
+from interlock.app.sharing import Sharing, begun, see_that_it_is_the_only_one
 from interlock.approve.notices import Notices
-from interlock.approve.room import room_in
+from interlock.approve.room import Room, room_in
 from interlock.clock import Clock, SystemClock
 from interlock.config.load import Config
 from interlock.config.notices import notices_of
@@ -51,6 +54,7 @@ from interlock.receive.workspaces import Workspaces
 from interlock.record import Recorder, RecordWait, config_change, token_change
 from interlock.second_key import SecondKey
 from interlock.store.audit.anchor import Anchor
+from interlock.store.audit.place import place_of
 from interlock.store.audit.sealer import Sealer
 from interlock.store.folder import DataFolder, Hold
 from interlock.store.protocol import Activity, Store, StoreUnavailable
@@ -62,9 +66,11 @@ from interlock.web.desk_metrics import DeskMetrics
 from interlock.web.feed import Feed
 from interlock.web.metrics import Metrics
 from interlock.web.parts import Parts
+from interlock.web.store_metrics import StoreMetrics
 
 if TYPE_CHECKING:
     from interlock.receive.face import Face
+    from interlock.web.telemetry import Telemetry
 
 LOOK_SECONDS = 1.0
 """How often the configuration file is looked at."""
@@ -106,20 +112,22 @@ async def running_gateway(
     changes of the configuration are not taken up, because that would start the others. `start_seconds` is how
     long each upstream may take to answer at all; unless it is given, that is long enough to fetch a program first.
     """
-    time = clock or SystemClock()
     async with contextlib.AsyncExitStack() as stack:
         stack.enter_context(_in_plain_words())
         variables = os.environ if environ is None else environ
-        store = await _keeping(stack, store_in(hold.folder, store_address(config, variables), time))
+        collector = _collector_of(config, variables) if servers else None
+        address = store_address(config, variables)
+        store = await _keeping(stack, store_in(hold.folder, address, clock or SystemClock()))
+        time = store.clock
+        sharing = await begun(store, time)
         roster = Roster(config, store, time)
-        sealer = await _sealing(stack, roster, store, hold.folder, time)
+        sealer = await _sealing(stack, roster, store, hold.folder, variables, time)
         drift = Drift(store, time)
         await drift.load()
         await roster.load()
         config = roster.config
         specs = [each for each in upstreams_of(config, variables) if servers and only in (None, each.id)]
-        overrides = overrides_of(config)
-        pace = None if start_seconds is None else Pace.starting_within(start_seconds)
+        overrides, pace = overrides_of(config), None if start_seconds is None else Pace.starting_within(start_seconds)
         fleet = Fleet(specs, lexicon=config.lexicon, overrides=overrides, judge=drift.listed, pace=pace, clock=time)
         drift.on_change = fleet.judge_again
         hidden = set(secrets_of(config, variables))
@@ -129,25 +137,34 @@ async def running_gateway(
         store.before_write = recorder.settle  # a token is revoked after the reads that it was used for
         stack.callback(recorder.settle)
         await stack.enter_async_context(fleet)
-        gateway = await _assemble(roster, recorder, store, fleet, drift, time, hidden)
+        gateway = await _assemble(roster, recorder, store, fleet, drift, hidden, sharing)
+        if sharing is not None:
+            await stack.enter_async_context(sharing.follow.running())
         gateway.parts.archive, gateway.parts.sealer = (
             Archive(hold.folder.path),
             None if hold.folder.is_of_a_run else sealer,
         )
         if servers:
+            await _telling_of_calls(stack, collector, gateway.parts.metrics, recorder)
             roster.on_change = partial(_apply, gateway, variables, only)
             _tell_to(gateway.parts.notices, config, variables)
         await fleet.settled(START_SECONDS)
         await ensure_operator(store, hold.folder, gateway.callers, time)
-        # Whoever has something to tell ends before this does, and the record after it.
-        await stack.enter_async_context(gateway.parts.notices.running())
-        await stack.enter_async_context(gateway.issuer.running())
-        await stack.enter_async_context(gateway.parts.feed.running())
-        await stack.enter_async_context(gateway.face.running())
-        await stack.enter_async_context(gateway.parts.room.desk.running())
+        await _opened(stack, gateway)
         if servers and only is None and config.file is not None:
             await stack.enter_async_context(_keeping_up(Watch(config, variables), roster, store, time))
         yield gateway
+
+
+async def _opened(stack: contextlib.AsyncExitStack, gateway: Gateway) -> None:
+    """Let everybody in, until the stack ends."""
+    # Whoever has something to tell ends before this does, and the record after it.
+    await stack.enter_async_context(gateway.parts.notices.running())
+    await stack.enter_async_context(gateway.issuer.running())
+    await stack.enter_async_context(gateway.parts.feed.running())
+    await stack.enter_async_context(gateway.face.running())
+    await stack.enter_async_context(gateway.parts.room.desk.running())
+    await stack.enter_async_context(gateway.parts.room.freezer.running())
 
 
 @contextlib.contextmanager
@@ -180,12 +197,18 @@ async def _keeping(stack: contextlib.AsyncExitStack, store: SqlStore) -> SqlStor
     """What keeps the record, until the stack ends."""
     await store.start()
     stack.push_async_callback(store.close)
+    await see_that_it_is_the_only_one(store)
     await settle_what_a_crash_left(store)
     return store
 
 
 async def _sealing(
-    stack: contextlib.AsyncExitStack, roster: Roster, store: Store, folder: DataFolder, clock: Clock
+    stack: contextlib.AsyncExitStack,
+    roster: Roster,
+    store: Store,
+    folder: DataFolder,
+    environ: Mapping[str, str],
+    clock: Clock,
 ) -> Sealer:
     """What seals the record, until the stack ends. That of a run of the lab is not sealed: the anchor of the user tells
     of another log."""
@@ -196,11 +219,47 @@ async def _sealing(
         anchor,
         clock,
         lambda: roster.config.settings.record.keep_days,
-        in_folder=isinstance(store, SqliteStore),
+        place_of(folder, store_address(roster.config, environ)),
     )
     if not folder.is_of_a_run:
         await stack.enter_async_context(sealer.running())
     return sealer
+
+
+def _collector_of(config: Config, environ: Mapping[str, str]) -> "Callable[[Metrics], Telemetry] | None":
+    """What sends spans and figures, if the configuration names where to; raises ConfigError."""
+    settings, endpoint = config.settings, config.settings.telemetry.endpoint
+    if endpoint is None:
+        return None
+    try:
+        # Loaded by those alone who use it.
+        from interlock.web.telemetry import Telemetry
+    except ModuleNotFoundError:
+        raise ConfigError(
+            ("telemetry.endpoint: OpenTelemetry is not installed; `pip install 'interlock[otel]'`, or leave it out",)
+        ) from None
+    headers, instance = collector_headers(config, environ), f"{socket.gethostname()}:{settings.listen.port}"
+    return lambda metrics: Telemetry(endpoint, headers, instance, lambda: list(metrics.gauges()))
+
+
+async def _telling_of_calls(
+    stack: contextlib.AsyncExitStack,
+    collector: "Callable[[Metrics], Telemetry] | None",
+    metrics: Metrics,
+    recorder: Recorder,
+) -> None:
+    """Have a collector hear of calls, until the stack ends, if there is one."""
+    if collector is None:
+        return
+    telemetry = collector(metrics)
+    await stack.enter_async_context(telemetry.running())
+
+    def seen(activity: Activity) -> None:
+        metrics.seen(activity)
+        telemetry.seen(activity)
+
+    recorder.on_end = seen
+    stack.callback(recorder.settle)  # reads that have gathered are told of before the last spans leave
 
 
 @contextlib.asynccontextmanager
@@ -246,9 +305,15 @@ async def _apply(
 
 
 async def _assemble(
-    roster: Roster, recorder: Recorder, store: Store, fleet: Fleet, drift: Drift, clock: Clock, hidden: set[str]
+    roster: Roster,
+    recorder: Recorder,
+    store: Store,
+    fleet: Fleet,
+    drift: Drift,
+    hidden: set[str],
+    sharing: Sharing | None,
 ) -> Gateway:
-    config = roster.config
+    config, clock = roster.config, store.clock
     settings, shown = config.settings, shown_settings(config)
     workspaces = workspaces_of(config)
     feed = Feed(store)
@@ -256,13 +321,9 @@ async def _assemble(
     metrics = Metrics(fleet, lambda: len(face))
     recorder.on_end = metrics.seen
     policy = policy_of(config)
-    room = room_in(store, clock, recorder.known_secrets)
-    waits = DeskMetrics(room, clock)
-    metrics.also(waits)
     notices = Notices(clock, partial(_keep_delivery, store), secrets=recorder.known_secrets)
     audience = Audience(clock, feed, notices)
-    room.register.on_change += [waits.told, audience.told]
-    await room.load()
+    room = await _waiting_room(store, recorder, audience, metrics, sharing)
     room.approvers.use_within = policy.patience.use_within
     pipeline = Pipeline(fleet, recorder, clock, policy, SecondKey(room.desk, recorder, fleet.awake), room.freezer)
     issuer = Issuer(clock)
@@ -270,6 +331,8 @@ async def _assemble(
     callers = Callers(clock, allow_local=settings.listen.host in LOOPBACK, outside=issuer)
     callers.replace(await store.list_tokens())
     room.approvers.lineage, room.register.board.may_still = lambda: callers.lineage, callers.may_still_answer
+    if sharing is not None:
+        await sharing.keep(room, callers, drift, roster)
     edge = Edge(own_hosts(settings.listen.host, settings.listen.port), max_body=settings.limits.body)
     parts = Parts(
         store,
@@ -294,7 +357,22 @@ async def _assemble(
     )
     face = Entrance(partial(_face_of, settings, parts, fleet), workspaces)
     pipeline.identify = lambda caller: face.workspaces.again(caller, callers)
+    written = StoreMetrics(store, lambda: parts.sealer, None if room.peers is None else room.peers.lease)
+    metrics.also(written)
+    recorder.on_unwritten = written.unwritten
     return Gateway(face, pipeline, fleet, store, callers, issuer, edge, parts, hidden)
+
+
+async def _waiting_room(
+    store: Store, recorder: Recorder, audience: Audience, metrics: Metrics, sharing: Sharing | None
+) -> Room:
+    """Where calls wait, with what is in the store, and who is told of it."""
+    room = room_in(store, store.clock, recorder.known_secrets, None if sharing is None else sharing.lease)
+    waits = DeskMetrics(room, store.clock)
+    metrics.also(waits)
+    room.register.on_change += [waits.told, audience.told]
+    await room.load()
+    return room
 
 
 def _face_of(

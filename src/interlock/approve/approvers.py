@@ -69,6 +69,7 @@ class Approvers:
     async def _answer(
         self, approval_id: str, approver: Approver, answer: Callable[[Approval, Micros], Answered | Reason]
     ) -> Approval:
+        self.register.check()
         for _ in range(TRIES):
             approval = await self.register.get(approval_id)
             if approval is None:

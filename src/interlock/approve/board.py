@@ -46,6 +46,7 @@ class Pending:
         "callers",
         "created_at",
         "expires_at",
+        "gateway",
         "id",
         "kept",
         "key",
@@ -63,12 +64,15 @@ class Pending:
         created_at: Micros = 0,
         answered: bool = False,
         kept: bool = False,
+        gateway: str = "",
     ) -> None:
         self.id = approval_id
         self.key = key
         self.created_at = created_at
         self.expires_at = expires_at
         self.answered = answered
+        self.gateway = gateway
+        """The run of the gateway that asked."""
         self.kept = kept
         """Whether it is known to have a row: it is here before that."""
         self.to_end: str | None = None
@@ -201,6 +205,8 @@ class Board:
     def denied(self, key: GrantKey, resolution: str, at: Micros) -> None:
         """Remember that a call was denied."""
         exactly = (*_place(key), key.digest)
+        if self._denied.get(exactly, (None, ""))[0] == at:
+            return  # it is known, and was heard of from another gateway once more
         self._denied[exactly] = at, resolution
         self._denials.append((at, exactly))
         while len(self._denials) > MAX_DENIALS:

@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from interlock import errors
 from interlock.approve.board import MAX_PENDING, Pending, Resolved
-from interlock.approve.register import DISCONNECTED, Register
+from interlock.approve.register import DISCONNECTED, ELSEWHERE, RESTARTED, Crowded, Register
 from interlock.clock import Clock
 from interlock.core.approvals import SECOND, Approval
 from interlock.core.decide import grant_key
@@ -30,6 +30,7 @@ from interlock.core.redact import KnownSecrets, redact_text
 from interlock.core.times import iso
 from interlock.core.toolbook import ListedTool
 from interlock.kept import Origin, Unapproved, asked_of
+from interlock.store.approvals import Crowd
 from interlock.store.protocol import StoreUnavailable, new_id
 
 PROGRESS_SECONDS = 5.0
@@ -39,6 +40,7 @@ MAX_TOGETHER = 200
 """How many calls may wait for one approval: they do not count as questions, so a caller could send any number."""
 MAX_ID = 64
 SHUTDOWN = "server shutdown"
+UNRECORDED = "the call was refused, because that it waits could not be recorded"
 
 Progress: TypeAlias = Callable[[float, str], None]
 """Tells a caller that its call still waits: for how many seconds it has, and a sentence."""
@@ -72,8 +74,6 @@ class Desk:
         self.register = register
         self._clock = clock
         self._secrets = secrets
-        self._gateway = f"gw_{new_id(clock.now())}"
-        """Marks what this run of this gateway asked."""
         self._closed = False
 
     @contextlib.asynccontextmanager
@@ -90,7 +90,8 @@ class Desk:
     async def close(self) -> None:
         """Cancel what callers wait for in person, and let them know; the rest stays open."""
         self._closed = True
-        waiting = [each.id for each in self.register.board if not each.answered]
+        ours = filter(self.register.is_ours, self.register.board)
+        waiting = [each.id for each in ours if not each.answered]
         with contextlib.suppress(StoreUnavailable):  # the next start settles what cannot be settled now
             await self.register.end_all(waiting, ApprovalEvent.CANCEL, SHUTDOWN)
 
@@ -124,10 +125,12 @@ class Desk:
             made = pending or await self._ask(held)
             if isinstance(made, Unapproved):
                 return made
+            ours = self.register.is_ours(made)
             answer = await self._wait(made, held)
-            if not _was_left(made):
+            if not _was_left(made, ours=ours):
                 return answer
-            pending = None  # by others, who were gone before this one came: this one is here, and asks for itself
+            # By others, who were gone before this one came: this one is here, and asks for itself.
+            pending = self.register.board.same(made.key)
 
     async def _ask(self, held: Held) -> Pending | Unapproved:
         reason = await _reason(held)
@@ -139,16 +142,18 @@ class Desk:
         question = self._question(held, reason)
         # While this caller gave its reason, others may have come: the same call, or too many.
         same = self.register.board.same(question.key)
-        return same or self._crowded(held) or await self.register.add(question)
-
-    def _crowded(self, held: Held) -> Unapproved | None:
-        board = self.register.board
-        count = board.count(held.call.caller.name)
+        if same is not None:
+            return same
         if self._closed:
             return Unapproved(CallEvent.CANCEL, errors.CANCELLED(resolution=SHUTDOWN))
-        if count >= held.patience.max_pending:
-            return Unapproved(CallEvent.REFUSE, errors.QUOTA(pending=count))
-        return Unapproved(CallEvent.REFUSE, errors.DESK_FULL()) if len(board) >= MAX_PENDING else None
+        board, most = self.register.board, Crowd(held.patience.max_pending, MAX_PENDING)
+        crowd = Crowd(board.count(held.call.caller.name), len(board))
+        if crowd.fills(most):
+            return _too_many(crowd, most)
+        try:
+            return await self.register.add(question, most)
+        except Crowded as full:  # other gateways have asked meanwhile
+            return _too_many(full.crowd, most)
 
     def _question(self, held: Held, reason: str) -> Approval:
         call, found, verdict, now = held.call, held.found, held.verdict, self._clock.now()
@@ -162,7 +167,7 @@ class Desk:
             terms=verdict.terms,
             created_at=now,
             expires_at=now + verdict.terms.approval_timeout * SECOND,
-            gateway=self._gateway,
+            gateway=self.register.run,
             owner=call.caller.owner,
             asked={
                 **asked_of(call, found, held.origin, verdict, known),
@@ -183,15 +188,15 @@ class Desk:
         if (key.server, key.tool) != (call.server, call.tool) or key.digest != call.digest:
             changed = "the arguments" if (key.server, key.tool) == (call.server, call.tool) else "the tool"
             return Unapproved(CallEvent.REFUSE, errors.STALE_APPROVAL(changed=changed), approval.id)
-        pending = self.register.board.find(approval.id)
+        pending = await self.register.attach(approval)
         return await (self._outcome(approval.id) if pending is None else self._wait(pending, held))
 
     # Waiting ----------------------------------------------------------------------------------------------------
 
-    async def watch(self, approval_id: str, seconds: float | None) -> None:
+    async def watch(self, approval: Approval, seconds: float | None) -> None:
         """Return when an approval is resolved, or after so many seconds; whoever watches keeps nothing open."""
-        pending = self.register.board.find(approval_id)
-        if pending is not None:
+        pending = await self.register.attach(approval)
+        if pending is not None and pending.resolved is None:
             await _news(pending, seconds)
 
     async def _wait(self, pending: Pending, held: Held) -> Approved | Unapproved:
@@ -205,6 +210,8 @@ class Desk:
             pending.callers -= place
             if isinstance(ended, asyncio.CancelledError):
                 await self.register.leave(pending)
+            elif isinstance(ended, StoreUnavailable):
+                await self.register.leave(pending, UNRECORDED)
             raise
         pending.callers -= place
         if told is not None:
@@ -231,6 +238,12 @@ class Desk:
         if resolved is None:
             raise StoreUnavailable("An approval is not what it was.")
         return _told(approval_id, resolved)
+
+
+def _too_many(crowd: Crowd, most: Crowd) -> Unapproved:
+    """What a caller is told when as many wait as may."""
+    own = errors.QUOTA(pending=crowd.own) if crowd.own >= most.own else None
+    return Unapproved(CallEvent.REFUSE, own or errors.DESK_FULL())
 
 
 async def _reason(held: Held) -> str:
@@ -269,10 +282,12 @@ def _pause(patience: float | None, waited: float, *, talks: bool) -> float | Non
     return PROGRESS_SECONDS if left is None else min(PROGRESS_SECONDS, left)
 
 
-def _was_left(pending: Pending) -> bool:
-    """Whether an approval was cancelled because nobody waited for it."""
+def _was_left(pending: Pending, *, ours: bool) -> bool:
+    """Whether an approval was cancelled because nobody waited for it: where it was asked, callers or the whole gateway
+    had gone; or is none, because another gateway had asked before."""
     ended = pending.resolved
-    return ended is not None and (ended.status, ended.resolution) == (ApprovalState.CANCELLED, DISCONNECTED)
+    left = (DISCONNECTED, ELSEWHERE) if ours else (DISCONNECTED, RESTARTED, SHUTDOWN)
+    return ended is not None and ended.status is ApprovalState.CANCELLED and ended.resolution in left
 
 
 def _come_again(pending: Pending) -> Unapproved:

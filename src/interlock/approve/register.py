@@ -9,25 +9,31 @@ INVARIANT: one statement makes the transition, and it is in one transaction with
 import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from msgspec.structs import replace
 
 from interlock.approve.board import MAX_PENDING, Board, Pending, Resolved
+from interlock.approve.follow import new_run
+from interlock.approve.lease import Lease
 from interlock.clock import Clock
 from interlock.core.approvals import Answered, Approval, ended, shown
-from interlock.core.grants import Grant
+from interlock.core.grants import Grant, GrantKey
 from interlock.core.lifecycle import ApprovalEvent, ApprovalState, CallState
 from interlock.core.model import Json, Micros
-from interlock.store.approvals import ApprovalFilter, Approvals
+from interlock.store.approvals import ApprovalFilter, Approvals, Crowd
 from interlock.store.protocol import Activity, ActivityType, StoreUnavailable, new_id
+from interlock.store.shared import Shared
 
 TRIES = 20
 """How often a change is tried that others get in the way of: each time one of them has changed the approval."""
 PAGE = 500
 RESTARTED = "gateway restarted"
 LOST = "the request could not be recorded"
+ELSEWHERE = "another gateway has asked for the same call"
 DISCONNECTED = "client disconnected"
+OTHERS_FIRST: Micros = 1_000_000
+"""How long the gateway that asked has to end what is over before the others do."""
 
 _STATUSES: dict[ApprovalState, CallState] = {
     ApprovalState.PENDING: CallState.HELD,
@@ -41,13 +47,31 @@ T = TypeVar("T")
 Log = Callable[[Sequence[Activity]], Awaitable[bool]]
 
 
+class Peers(NamedTuple):
+    """The other gateways on the same store, and our own run among them."""
+
+    shared: Shared
+    lease: Lease
+
+
+class Crowded(Exception):
+    """As many approvals wait as may."""
+
+    def __init__(self, crowd: Crowd) -> None:
+        super().__init__(crowd)
+        self.crowd = crowd
+
+
 class Register:
     """All approvals and grants, in the store and on the board."""
 
-    def __init__(self, store: Approvals, clock: Clock, log: Log) -> None:
+    def __init__(self, store: Approvals, clock: Clock, log: Log, peers: Peers | None = None) -> None:
+        """With peers, other gateways write to the same rows."""
         self._store = store
         self._clock = clock
         self._log = log
+        self._peers = peers
+        self._run = new_run(clock)
         self.board = Board()
         self.on_change: list[Callable[[Approval, str], None]] = []
         """Told of every question and of what became of it, once that is durable."""
@@ -55,14 +79,15 @@ class Register:
     async def load(self) -> int:
         """Take up what is in the store, and settle what a gateway that is gone left behind; returns how much that
         was. What callers were told to come again for stays open; for the rest nobody waits any more."""
-        left: list[str] = []
+        unanswered: list[str] = []
         for offset in range(0, MAX_PENDING, PAGE):
             page = await self._store.list_approvals(ApprovalFilter(ApprovalState.PENDING, limit=PAGE, offset=offset))
             for each in page.items:
                 self.board.add(_pending(each, kept=True))
-            left += [each.id for each in page.items if not each.answered]
+            unanswered += [each.id for each in page.items if not each.answered]
             if offset + PAGE >= page.total:
                 break
+        left = unanswered if self._peers is None else (await self._peers.shared.left(())).approvals
         await self.end_all(left, ApprovalEvent.CANCEL, RESTARTED)
         for grant in await self._store.live_grants():
             self.board.grant(grant)
@@ -72,15 +97,81 @@ class Register:
         self.board.tidy(self._clock.now())
         return len(left)
 
+    @property
+    def run(self) -> str:
+        """Marks what this run of this gateway asked."""
+        return self._run if self._peers is None else self._peers.lease.run
+
+    def is_ours(self, pending: Pending) -> bool:
+        """Whether nobody else looks after an approval."""
+        return self._peers is None or pending.gateway == self.run
+
+    def check(self) -> None:
+        """Raises OutOfTouch when others may have changed what is not known here: who may answer, for one."""
+        if self._peers is not None:
+            self._peers.lease.check()
+
+    # Other gateways ---------------------------------------------------------------------------------------------
+
+    async def take_up(self, approvals: Sequence[Approval]) -> None:
+        """Know what became of approvals, wherever that was."""
+        for each in approvals:
+            if each.status is ApprovalState.PENDING:
+                self._adopt(each)
+                continue
+            if each.status is ApprovalState.DENIED:
+                self.board.denied(each.key, each.resolution, each.decided_at or each.created_at)
+            if self.board.find(each.id) is not None:
+                self._wake(each.id, await self._became(each))
+
+    def take_up_grants(self, grants: Sequence[Grant]) -> None:
+        """Know grants that were given, spent or revoked, wherever that was."""
+        for each in grants:
+            if each.revoked or each.uses_left == 0:
+                self.board.drop_grant(each)
+            else:
+                self.board.grant(each)
+
+    def _adopt(self, approval: Approval) -> Pending:
+        """The approval on the board, which another gateway may have asked for."""
+        pending = self.board.find(approval.id)
+        if pending is None:
+            pending = _pending(approval, kept=True)
+            self.board.add(pending)
+        pending.answered = pending.answered or approval.answered
+        return pending
+
     # Questions --------------------------------------------------------------------------------------------------
 
-    async def add(self, approval: Approval) -> Pending:
-        """Put a question to the reviewers. It is on the board at once, so that nobody asks it a second time."""
+    async def add(self, approval: Approval, most: Crowd | None = None) -> Pending:
+        """Put a question to the reviewers, or find the same one that was put elsewhere. Raises Crowded when as many
+        wait as may: other gateways ask too, and only the store has seen all of it."""
+        for _ in range(TRIES):
+            pending = await self._add(approval, None if self._peers is None else most)
+            if pending.kept:
+                return pending
+            attached = None if self._peers is None else await self._elsewhere(self._peers.shared, approval.key, most)
+            if attached is not None:
+                return attached
+        raise StoreUnavailable("The same call is asked about elsewhere.")
+
+    async def _elsewhere(self, shared: Shared, key: GrantKey, most: Crowd | None) -> Pending | None:
+        """The same question, put elsewhere; None when it does not wait any more."""
+        asked = await shared.waiting(key)
+        if asked is not None:
+            return await self.attach(asked)
+        crowd = await shared.crowd(key.caller)
+        if most is not None and crowd.fills(most):
+            raise Crowded(crowd)
+        return None
+
+    async def _add(self, approval: Approval, most: Crowd | None) -> Pending:
+        """Put a question. It is on the board at once, so that nobody here asks it a second time."""
         pending = _pending(approval)
         pending.callers = 1  # whoever asks waits too: others who wait with it, and leave, do not end its question
         self.board.add(pending)
         try:
-            await _to_its_end(self._keep(approval, pending))
+            await _to_its_end(self._keep(approval, pending, most))
         except asyncio.CancelledError:
             pending.callers -= 1
             await self.leave(pending)
@@ -88,28 +179,47 @@ class Register:
         pending.callers -= 1
         return pending
 
-    async def _keep(self, approval: Approval, pending: Pending) -> None:
+    async def _keep(self, approval: Approval, pending: Pending, most: Crowd | None) -> None:
+        why = LOST
         try:
-            pending.kept = await self._store.add_approval(approval, self._told(approval, "created"))
+            pending.kept = await self._store.add_approval(approval, self._told(approval, "created"), most)
+            why = ELSEWHERE
         finally:
             if not pending.kept:  # for whatever reason: what has no row could never be answered, nor ended
-                self._lost(pending)
+                self._lost(pending, why)
         if not pending.kept:
-            raise StoreUnavailable("The same call is asked about elsewhere.")
+            return
         self._tell(approval, "created")
         if pending.to_end is not None:
             with contextlib.suppress(StoreUnavailable):  # then its deadline ends it
                 await self.end_all([approval.id], ApprovalEvent.CANCEL, pending.to_end)
 
-    async def leave(self, pending: Pending) -> None:
+    async def leave(self, pending: Pending, why: str = DISCONNECTED) -> None:
         """A caller went away. When nobody waits any more, and nobody was told to come again, nobody will come."""
-        if not pending.callers and not pending.answered and pending.resolved is None:
-            with contextlib.suppress(StoreUnavailable):  # then its deadline ends it
-                await self.end_all([pending.id], ApprovalEvent.CANCEL, DISCONNECTED)
+        if self._is_left(pending):
+            pending.to_end = why
+            with contextlib.suppress(StoreUnavailable):  # then it is ended as soon as the store can write
+                await self.end_all([pending.id], ApprovalEvent.CANCEL, why)
 
-    def _lost(self, pending: Pending) -> None:
+    def _is_left(self, pending: Pending) -> bool:
+        waits = pending.callers or pending.answered or pending.resolved is not None
+        return not waits and self.is_ours(pending)
+
+    def _lost(self, pending: Pending, why: str) -> None:
         self.board.remove(pending)
-        pending.wake(Resolved(ApprovalState.CANCELLED, LOST))
+        pending.wake(Resolved(ApprovalState.CANCELLED, why))
+
+    async def attach(self, approval: Approval) -> Pending | None:
+        """The approval on the board, if it waits, whether or not it was heard of here before."""
+        known = self.board.find(approval.id)
+        if known is not None or self._peers is None or approval.status is not ApprovalState.PENDING:
+            return known
+        pending = self._adopt(approval)
+        # It may have been resolved since it was read, and what was taken up before it was here is not told again.
+        resolved = await self.resolved(approval.id)
+        if resolved is not None:
+            self._wake(approval.id, resolved)
+        return pending
 
     async def get(self, approval_id: str) -> Approval | None:
         return await self._store.get_approval(approval_id)
@@ -130,6 +240,8 @@ class Register:
 
     async def _became(self, approval: Approval) -> Resolved:
         grant = await self._store.get_grant(approval.id) if approval.status is ApprovalState.APPROVED else None
+        if grant is not None and self._peers is not None:
+            self.take_up_grants([grant])  # it may have been given elsewhere in this moment
         return Resolved(approval.status, approval.resolution, grant)
 
     # Changes ----------------------------------------------------------------------------------------------------
@@ -194,8 +306,13 @@ class Register:
                 return  # what is not over yet, by the clock of the store, is looked at again soon
 
     async def expire(self, now: Micros) -> None:
-        """End what is over, and forget what is of no interest any more."""
-        await self.end_all([each.id for each in self.board if each.expires_at <= now], ApprovalEvent.EXPIRE, "")
+        """End what is over, and what nobody waits for any more and could not be ended then; and forget what is of no
+        interest any more. What other gateways look after is left to them for a moment."""
+        over = (each for each in self.board if each.expires_at <= now - (0 if self.is_ours(each) else OTHERS_FIRST))
+        await self.end_all([each.id for each in over], ApprovalEvent.EXPIRE, "")
+        for each in [each for each in self.board if each.kept and each.to_end is not None]:
+            if self._is_left(each):
+                await self.end_all([each.id], ApprovalEvent.CANCEL, each.to_end or DISCONNECTED)
         self.board.tidy(now)
 
     # Grants -----------------------------------------------------------------------------------------------------
@@ -207,6 +324,10 @@ class Register:
         if grant is not None and grant.uses_left is not None:
             self.board.drop_grant(grant)
         return grant
+
+    def forget(self, grant: Grant) -> None:
+        """The store says that it cannot be used any more: it was spent or revoked where it was not seen."""
+        self.board.drop_grant(grant)
 
     def give_back(self, grant: Grant) -> None:
         """The store could not record that it was used."""
@@ -272,6 +393,7 @@ def _pending(approval: Approval, *, kept: bool = False) -> Pending:
         created_at=approval.created_at,
         answered=approval.answered,
         kept=kept,
+        gateway=approval.gateway,
     )
 
 

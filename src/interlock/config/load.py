@@ -329,7 +329,7 @@ _KINDS = {
 }
 
 
-_MAY_BE_SECRET = frozenset({"env", "headers", "secret", "store", "url", "jwks_url", "auth_scopes", "args"})
+_MAY_BE_SECRET = frozenset({"env", "headers", "secret", "store", "url", "jwks_url", "endpoint", "auth_scopes", "args"})
 
 
 def _shown(path: Path, value: object) -> str:

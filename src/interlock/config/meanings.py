@@ -27,6 +27,7 @@ MEANINGS: dict[str, dict[str, str]] = {
         "lexicon": "Words for the names of tools, by class, in addition to those that are built in.",
         "identity": "Other ways to show who one is than tokens of this gateway.",
         "notices": "Who is told when a call waits for approval, and when it was answered.",
+        "telemetry": "Where traces and figures go by OpenTelemetry. Counts from the next start.",
         "lab": "How far the lab may go with a server: `interlock probe` and its like. Their options come first.",
     },
     "Listen": {
@@ -135,6 +136,11 @@ MEANINGS: dict[str, dict[str, str]] = {
     "Notices": {
         "webhooks": "Receivers of notices over HTTP.",
         "command": "A command that is run once for each notice, with the notice on its input.",
+    },
+    "Telemetry": {
+        "endpoint": "The address of a collector that takes OTLP over HTTP, without `/v1/traces`; null sends nothing.",
+        "headers": "HTTP headers for the collector.",
+        "propagate": "Whether servers are told, as `traceparent` in `_meta`, which trace a call belongs to.",
     },
     "Lab": {
         "execute_destructive": "Whether destructive tools may be called, once.",

@@ -8,15 +8,27 @@ import contextlib
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from urllib.parse import quote
 
 from interlock.errors import ConfigError
 
 _REFERENCE = re.compile(r"\$\{(env|file|keyring):([^}]+)\}")
+_SIGNED_IN = re.compile(r"[a-z]+://(?:\$\{[^}]*\}|[^/?#@])*@")
+"""An address up to its host, where it names a user. References may hold slashes, as paths of files do."""
 
 
 def resolve(text: str, environ: Mapping[str, str], where: str) -> str:
     """The text with every reference replaced by what it stands for."""
     return _REFERENCE.sub(lambda found: _value(found[1], found[2], environ, where), text)
+
+
+def resolve_address(text: str, environ: Mapping[str, str], where: str) -> str:
+    """An address with every reference replaced. What stands for a user or a password is taken literally: whoever makes
+    passwords need not know which letters mean something in an address."""
+    signed_in = _SIGNED_IN.match(text)
+    end = 0 if signed_in is None else signed_in.end()
+    literally = _REFERENCE.sub(lambda found: quote(_value(found[1], found[2], environ, where), safe=""), text[:end])
+    return literally + resolve(text[end:], environ, where)
 
 
 def values_in(texts: Iterable[str], environ: Mapping[str, str]) -> Iterator[str]:

@@ -58,6 +58,15 @@ class Roster:
         self._kept = dict(await self._store.kept_servers())
         self._merge()
 
+    async def follow(self) -> None:
+        """Read it anew, because another gateway has changed it, and take that up."""
+        async with self._changing:
+            kept = dict(await self._store.kept_servers())
+            if kept != self._kept:
+                self._kept = kept
+                self._merge()
+                await self.on_change(self.config, ())
+
     def entries(self) -> Sequence[Entry]:
         running = [self._entry(name, server) for name, server in self.config.settings.servers.items()]
         unfit = (Entry(name, name, "", False, False, True, why) for name, why in self._unfit.items())

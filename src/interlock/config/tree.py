@@ -136,6 +136,14 @@ def _check_keys_url(value: str) -> str:
     return value
 
 
+def _check_collector_url(value: str) -> str:
+    """The address is told when nobody answers there, so it must not hold a secret. Not even where that stands behind
+    a '/' or '#' of a password, which end what is taken for the host."""
+    if "@" in _check_url(value):
+        raise ValueError("must hold no user and password, and no '@'; what the collector asks for goes into 'headers'")
+    return value
+
+
 def _check_rule_id(value: str) -> str:
     # A colon is kept for the grounds that are no rules, such as posture:guarded.
     if not _RULE_ID.fullmatch(value):
@@ -183,6 +191,11 @@ Url: TypeAlias = Annotated[
 ]
 KeysUrl: TypeAlias = Annotated[
     StrictStr, AfterValidator(_check_keys_url), WithJsonSchema({"type": "string", "pattern": _KEYS_URL})
+]
+CollectorUrl: TypeAlias = Annotated[
+    StrictStr,
+    AfterValidator(_check_collector_url),
+    WithJsonSchema({"type": "string", "pattern": "^https?://[^/ @][^@]*$"}),
 ]
 Store: TypeAlias = Annotated[
     StrictStr,
@@ -334,6 +347,12 @@ class Lab(_Section):
     call_delay: Duration = timedelta(milliseconds=100)
 
 
+class Telemetry(_Section):
+    endpoint: CollectorUrl | None = None
+    headers: dict[str, Referring] = Field(default={})
+    propagate: StrictBool = False
+
+
 class Settings(_Section):
     """Everything `interlock.yaml` can say."""
 
@@ -356,6 +375,7 @@ class Settings(_Section):
     lexicon: dict[SafetyClass, list[Text]] = Field(default={})
     identity: Identity = Field(default=Identity())
     notices: Notices = Field(default=Notices())
+    telemetry: Telemetry = Field(default=Telemetry())
     lab: Lab = Field(default=Lab())
 
 

@@ -236,8 +236,8 @@ NOT_FROZEN = Message(
 )
 FREEZE_NOT_KEPT = Message(
     Code.AUDIT_UNAVAILABLE,
-    "Frozen: {what}. But it could not be written down, so a restart would lift it.",
-    "Repair or free the store and freeze again, before anybody restarts the gateway.",
+    "Frozen: {what}. But it could not be written down yet: until then a restart lifts it, and other gateways go on.",
+    "Repair or free the store, before anybody restarts the gateway: it is tried again every second.",
 )
 SERVER_EXISTS = Message(
     Code.BAD_REQUEST,

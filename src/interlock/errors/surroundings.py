@@ -97,15 +97,62 @@ STORE_UNUSABLE = Message(
     "The database of {folder} cannot be used: {problem}",
     "Nothing was started. Repair or restore it, or choose another folder with --data-dir.",
 )
+DATABASE_UNUSABLE = Message(
+    Code.AUDIT_UNAVAILABLE,
+    "{place} cannot be used: {problem}",
+    "Nothing was started. `interlock db check` says how it is doing; see that `store:` of the configuration names the"
+    " right one.",
+)
 RECORD_CUT_SHORT = Message(
     Code.AUDIT_UNAVAILABLE,
     "What happened last could not be recorded in {folder}: {problem}",
     "Free or repair the disk; `interlock audit verify` checks what is on record.",
 )
-LOG_ELSEWHERE = Message(
+DATABASE_CUT_SHORT = Message(
     Code.AUDIT_UNAVAILABLE,
-    "The log of this gateway is in PostgreSQL, and this version checks, exports and prunes logs in SQLite only.",
-    "Nothing was changed. Its records are chained and sealed there all the same.",
+    "What happened last could not be recorded in {place}: {problem}",
+    "`interlock db check` says how it is doing, and `interlock audit verify` checks what is on record.",
+)
+NOT_REMOVED = Message(
+    Code.AUDIT_UNAVAILABLE,
+    "Nothing was removed: the role of this gateway in PostgreSQL may only add to the log.",
+    "Give that role the rights of interlock_pruner, which may remove what a seal covers: docs/deployment.md says how.",
+)
+STORE_UNREADY = Message(
+    Code.AUDIT_UNAVAILABLE,
+    "{place} cannot be used: {problem}",
+    "Nothing was changed. See that it is there, that it may be read and written, and that there is room.",
+)
+DATABASE_UNREADY = Message(
+    Code.AUDIT_UNAVAILABLE,
+    "{place} cannot be used: {problem}",
+    "Nothing was changed. See that PostgreSQL answers there, that user and password are right, and what the role may"
+    " do.",
+)
+STORE_FOREIGN = Message(
+    Code.BAD_REQUEST,
+    "Nothing was done: Interlock keeps its record in a file or in PostgreSQL, and {what} is neither.",
+    "Write postgresql://USER@HOST/DATABASE, the path of an interlock.db, or `sqlite` for the file in the data folder.",
+)
+BACKUP_IS_FILE = Message(
+    Code.BAD_REQUEST,
+    "Nothing was copied: a backup is a file, and {what} is none.",
+    "Name a file; `interlock db copy` copies into a database.",
+)
+STORE_OCCUPIED = Message(
+    Code.BAD_REQUEST,
+    "Nothing was copied: {problem}.",
+    "Name a file that is not there yet, or a database without anything in the schema interlock.",
+)
+STORE_IN_USE = Message(
+    Code.BAD_REQUEST,
+    "Nothing was copied: a gateway works on {place}, and what it writes meanwhile would be lost.",
+    "End it first, or make a copy of one moment with `interlock db backup`.",
+)
+SEVERAL_LOGS = Message(
+    Code.BAD_REQUEST,
+    "Nothing was copied: there are the logs of several gateways, and a gateway on a file goes on with one.",
+    "Copy into a PostgreSQL database, or into a file of another name as a backup.",
 )
 UPSTREAM_TIMEOUT = Message(
     Code.UPSTREAM_TIMEOUT,
@@ -117,10 +164,32 @@ AUDIT_UNAVAILABLE = Message(
     "The activity record cannot be written, so the call was refused.",
     "Nothing was sent. The operator must free or repair the store.",
 )
+OUT_OF_TOUCH = Message(
+    Code.AUDIT_UNAVAILABLE,
+    "This gateway could not look at its database for some seconds, so it cannot know what was stopped or revoked.",
+    "Nothing was sent. Try again in a few seconds, or at another gateway; the operator must find out why it is silent.",
+)
 AUDIT_UNREADABLE = Message(
     Code.AUDIT_UNAVAILABLE,
     "The log cannot be checked: {problem}",
     "Nothing was changed. Check the file that is named or a copy of the folder, or choose another with --data-dir.",
+)
+DATABASE_UNREADABLE = Message(
+    Code.AUDIT_UNAVAILABLE,
+    "The log in {place} cannot be checked: {problem}",
+    "Nothing was changed. `interlock db check` says how the database is doing.",
+)
+EXPORT_UNPROVEN = Message(
+    Code.AUDIT_UNAVAILABLE,
+    "The export is not proven: its records and seals fit together, as anybody can make them do, and its seals are by a"
+    " key that is not known here.",
+    "It is of another log than this gateway's: name the seal.pub of the gateway that wrote it with --key FILE.",
+)
+SEVERAL_IN_FILE = Message(
+    Code.AUDIT_UNAVAILABLE,
+    "The log cannot be checked: there are {count} logs in one file, as in a backup of several gateways.",
+    "Nothing was changed. Copy it to PostgreSQL with `interlock db copy` and check it there; a gateway on a file has"
+    " one log, so in the folder of one somebody has put the others there.",
 )
 NO_LOG = Message(
     Code.AUDIT_UNAVAILABLE,
@@ -142,6 +211,11 @@ NOT_SEALED = Message(
     "The log could not be sealed: {problem}",
     "The entries are there all the same. See that there is room, that the folder of the anchor is there, and that "
     "seal.key in the data folder can be used.",
+)
+STORE_SILENT = Message(
+    Code.AUDIT_UNAVAILABLE,
+    "The log could not be sealed, because its database cannot be read: {problem}",
+    "Nothing was sealed or removed. `interlock db check` says how it is doing; it is tried again by itself.",
 )
 NOT_PRUNED = Message(
     Code.AUDIT_UNAVAILABLE,

@@ -77,6 +77,21 @@ class Drift:
         self._reviewed = {server: dict(tools) for server, tools in baselines.items()}
         self._overrides = {server: dict(tools) for server, tools in overrides.items()}
 
+    async def follow(self) -> None:
+        """Read it anew, because another gateway has changed it, and have judged again what that is about."""
+        async with self._changing:
+            before = {server: self._word(server) for server in {*self._reviewed, *self._overrides, *self._listed}}
+            await self.load()
+            differing = [server for server, word in before.items() if self._word(server) != word]
+        for server in differing:
+            await self.on_change(server)
+
+    def _word(self, server: str) -> tuple[Mapping[str, Definition | None], Mapping[str, SafetyClass]]:
+        """What people have said of a server. What was told of its changes is no part of it: two gateways that see
+        different listings would answer each other without end."""
+        reviewed = {tool: each.definition for tool, each in self._reviewed.get(server, {}).items()}
+        return reviewed, dict(self._overrides.get(server, {}))
+
     # Listings ---------------------------------------------------------------------------------------------------
 
     async def listed(self, listing: Listing) -> Listing:

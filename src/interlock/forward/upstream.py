@@ -23,7 +23,18 @@ from interlock.core.health import Introduction
 from interlock.core.model import CALL_METHOD
 from interlock.core.offers import Abilities, Kind
 from interlock.core.questions import ANYTHING, Answerable
-from interlock.forward.link import Answer, Asker, BadMessage, Link, LinkDown, LinkTimeout, Listener, Mirrored, OnDown
+from interlock.forward.link import (
+    Answer,
+    Asker,
+    BadMessage,
+    Link,
+    LinkDown,
+    LinkTimeout,
+    Listener,
+    Mirrored,
+    OnDown,
+    RpcError,
+)
 from interlock.forward.listed import Listed, Page, read_abilities, read_introduction, read_page
 from interlock.forward.pace import Pace
 from interlock.forward.questions import Again, wants_more
@@ -107,6 +118,8 @@ class Ask(Struct, frozen=True):
     asker: Asker | None = None
     stopped: Callable[[], str | None] | None = None
     """What of it is stopped by now, if anything: looked at when its turn has come, because that may take a while."""
+    traceparent: str | None = None
+    """Which trace it belongs to, where servers are told."""
 
 
 def tool_call(
@@ -207,7 +220,7 @@ class Upstream:
         asker = ask.asker if self.spec.per_caller else None
         can = _NOTHING if asker is None else asker.can
         separator = b"" if ask.params == b"{}" else b","
-        params = ask.params[:-1] + self._envelope(separator, ask.log_level, can)
+        params = ask.params[:-1] + self._envelope(separator, ask.log_level, can, ask.traceparent)
         began = asyncio.get_running_loop().time()
         name, mirrored = ask.name, ask.mirrored
         answer = await self.link.request(
@@ -295,16 +308,21 @@ class Upstream:
         # Whoever spoke the classic protocol the last time is not asked again: some do not answer what they do not
         # know, and then it takes long. If it has changed its mind, the attempt after this one finds out.
         asked_before, self._spoke_legacy, self._unheard = self._spoke_legacy, False, 0.0
-        if asked_before or not await self._discovered():
+        if not asked_before and await self._discovered(self._pace.discover):
+            return
+        try:
             await self._initialize()
             self._spoke_legacy = True
+        except _SpeaksModern:  # it was not up yet when it was asked, and takes no handshake after that question
+            if not await self._discovered(self._pace.handshake):
+                raise
 
-    async def _discovered(self) -> bool:
+    async def _discovered(self, seconds: float) -> bool:
         self._speak(MODERN)
         try:
-            answer = await self.link.request("server/discover", self._params({}), seconds=self._pace.discover)
+            answer = await self.link.request("server/discover", self._params({}), seconds=seconds)
         except LinkTimeout:
-            self._unheard = self._pace.discover
+            self._unheard = seconds
             return False
         except (LinkDown, BadMessage) as failed:
             if isinstance(failed, LinkDown) and not failed.sent:
@@ -331,7 +349,8 @@ class Upstream:
         except LinkTimeout:
             raise self._unanswered() from None
         if answer.error is not None:
-            raise LinkDown(f"initialize was refused: {answer.error.message}", sent=True)
+            refused = _SpeaksModern if MODERN in _supported(answer.error) else LinkDown
+            raise refused(f"initialize was refused: {answer.error.message}", sent=True)
         said = _decoded(answer.result)
         version = said.get("protocolVersion")
         if not isinstance(version, str) or version not in LEGACY_KNOWN:
@@ -358,8 +377,17 @@ class Upstream:
         body = msgspec.json.encode(params)
         return b"{" + (body[1:-1] + self._envelope(b"," if len(body) > 2 else b"")) + b"}"
 
-    def _envelope(self, separator: bytes, log_level: str | None = None, can: Answerable = _NOTHING) -> bytes:
-        """What the modern protocol wants in every request, as a member to append; nothing for legacy."""
+    def _envelope(
+        self,
+        separator: bytes,
+        log_level: str | None = None,
+        can: Answerable = _NOTHING,
+        traceparent: str | None = None,
+    ) -> bytes:
+        """What the modern protocol wants in every request, as a member to append; for legacy nothing but the trace."""
+        if traceparent is not None:
+            said = _modern_meta(log_level, can)[:-1] + b"," if self.modern else b'"_meta":{'
+            return separator + said + b'"traceparent":"%s"}' % traceparent.encode()
         return separator + _modern_meta(log_level, can) if self.modern else b""
 
 
@@ -391,6 +419,24 @@ def _info_in(meta: object) -> object:
 
 
 _DISCOVERED = msgspec.json.Decoder(_Discovered)
+
+
+class _SpeaksModern(LinkDown):
+    """The upstream refuses the classic handshake and says that it speaks the modern protocol."""
+
+
+class _Supported(msgspec.Struct):
+    supported: list[Any]
+
+
+def _supported(error: RpcError) -> list[Any]:
+    """The versions that an upstream says it speaks when it refuses another."""
+    try:
+        return msgspec.json.decode(error.data, type=_Supported).supported
+    except (msgspec.MsgspecError, RecursionError):
+        return []
+
+
 _LISTS = {
     Kind.RESOURCES: "resources/list",
     Kind.TEMPLATES: "resources/templates/list",

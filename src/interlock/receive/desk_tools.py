@@ -132,7 +132,7 @@ class DeskTools:
         if approval.status is ApprovalState.PENDING and self._watching[caller.name] < MAX_WATCHING:
             self._watching[caller.name] += 1
             try:
-                await self._desk.watch(approval.id, self._patience().of(origin.client))
+                await self._desk.watch(approval, self._patience().of(origin.client))
             finally:
                 self._watching[caller.name] -= 1
             approval = await self._own(approval.id, caller)

@@ -39,6 +39,7 @@ from interlock.receive.lane import Lane
 from interlock.receive.overhear import Tell
 from interlock.receive.server import CALLER_KEY, OPENING_KEY, Rest
 from interlock.receive.sessions import Session, Sessions
+from interlock.receive.traced import Traced
 from interlock.receive.turns import Context
 from interlock.receive.workspaces import Workspaces
 
@@ -77,6 +78,7 @@ class Face:
         lane: Lane,
         rest: Rest,
         workspaces: Workspaces | None = None,
+        traced: Traced | None = None,
     ) -> None:
         self._edge = edge
         self._callers = callers
@@ -88,6 +90,7 @@ class Face:
         self._rest = rest
         self._side = asyncio.TaskGroup()
         self._alarms = Alarms()
+        self._traced = traced
 
     def __len__(self) -> int:
         """How many sessions there are."""
@@ -249,7 +252,7 @@ class Face:
             return
         if not modern and session is None:
             raise Refused(400, "A call needs the Mcp-Session-Id of an initialized session.")
-        origin = _origin(request, incoming, modern=modern)
+        origin = _origin(request, incoming, self._traced, modern=modern)
         headers = incoming.scope["headers"] if modern else None
         context = Context(incoming.scope[CALLER_KEY], modern, origin, session, headers)
         statuses = ERROR_CODE_HTTP_STATUS if modern else _LEGACY_STATUSES
@@ -295,14 +298,16 @@ def _modern_rejection(incoming: _Incoming, request: Request) -> bytes | None:
     return None
 
 
-def _origin(request: Request, incoming: _Incoming, *, modern: bool) -> Origin:
+def _origin(request: Request, incoming: _Incoming, traced: Traced | None, *, modern: bool) -> Origin:
     session, principal = incoming.session, incoming.principal
     meta = request.params.get("_meta")
     known = meta if isinstance(meta, dict) else {}
     client = _client_name(known.get(f"{_META}clientInfo")) if modern else None if session is None else session.client
     named = known.get("model")
     model = named if isinstance(named, str) else principal.label
-    return Origin("mcp", _connection(incoming) if session is None else session.id, str(request.id), client, model)
+    trace = None if traced is None else traced(meta, incoming.headers)
+    named_session = _connection(incoming) if session is None else session.id
+    return Origin("mcp", named_session, str(request.id), client, model, trace)
 
 
 def _connection(incoming: _Incoming) -> str:

@@ -1,6 +1,6 @@
 """The proof of the record over REST: the check, the seals, sealing now, and removing what need not be kept.
 
-The check reads the database file and does not ask the store of this gateway. It is still this gateway that answers:
+The check reads the database itself and does not ask the store of this gateway. It is still this gateway that answers:
 whoever does not trust it runs `interlock audit verify` on a copy of the folder.
 """
 
@@ -12,9 +12,10 @@ from fastapi import Body, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from interlock import errors
-from interlock.store.audit.check import check_folder
+from interlock.errors import Reason
+from interlock.store.audit.place import unreadable
 from interlock.store.audit.seal import Seal, line_of
-from interlock.store.audit.sealer import NotIntact, Sealer
+from interlock.store.audit.sealer import MayNotRemove, NotIntact, Sealer
 from interlock.store.audit.seals import Keep
 from interlock.store.audit.verify import Verification
 from interlock.store.protocol import StoreUnavailable
@@ -38,7 +39,8 @@ class FirstBroken:
 class Verified:
     """What a check found. `intact` is the answer; `unsealed` entries are chained and not yet covered by a seal.
 
-    `beside` is what disagrees with the log although the log is whole: the list, or the guards of the tables."""
+    `beside` is what disagrees with the log although the log is whole: the list, or the guards of the tables. `others`
+    are the logs of the other gateways in the same database, and `intact` is said of all."""
 
     intact: bool
     chain: str
@@ -54,6 +56,7 @@ class Verified:
     broken: FirstBroken | None
     beside: list[str]
     notes: list[str]
+    others: "list[Verified]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,12 +114,12 @@ class WantedPrune(BaseModel):
 
 async def verify_audit(here: Here) -> Response:
     """Check the whole log against its hashes, its seals and its anchor."""
-    sealer = _checking(here)
+    sealer = _sealer(here)
     async with here.replaying:
         try:
-            found = await asyncio.to_thread(check_folder, sealer.folder, sealer.anchor, own=True)
+            found = await asyncio.to_thread(sealer.place.check, sealer.anchor, own=True)
         except (StoreUnavailable, OSError, ValueError) as failed:
-            raise Refusal(errors.AUDIT_UNREADABLE(problem=failed)) from None
+            raise Refusal(unreadable(sealer.place, failed)) from None
     return json_answer(verified(found))
 
 
@@ -138,21 +141,32 @@ async def make_checkpoint(here: Here) -> Response:
         await here.store.write([])
         made = await _sealer(here).checkpoint()
     except (StoreUnavailable, OSError) as failed:
-        raise Refusal(errors.NOT_SEALED(problem=failed)) from None
+        raise Refusal(await _not_sealed(here, failed)) from None
     return json_answer(NewSeal(None if made is None else _shown(made)))
 
 
 async def prune_audit(here: Here, who: Who, wanted: Annotated[WantedPrune, Body()]) -> Response:
     """Remove the oldest part of the log, by whole sealed stretches."""
     keep = _keep(wanted, here)
-    sealer = _checking(here)
+    sealer = _sealer(here)
     try:
         made = await here.store.seals.cut(keep) if wanted.dry_run else await sealer.prune(keep, who.name)
     except (StoreUnavailable, OSError) as failed:
-        raise Refusal(errors.NOT_SEALED(problem=failed)) from None
+        raise Refusal(await _not_sealed(here, failed)) from None
     except NotIntact as broken:
         raise Refusal(errors.NOT_PRUNED(problem=broken)) from None
+    except MayNotRemove:
+        raise Refusal(errors.NOT_REMOVED()) from None
     return json_answer(Pruned(None if made is None else _shown(made)))
+
+
+async def _not_sealed(here: Here, failed: Exception) -> Reason:
+    """Whether it is the database that keeps the log from being sealed, or what lies in the folder."""
+    try:
+        await here.store.log_end()
+    except StoreUnavailable as silent:
+        return errors.STORE_SILENT(problem=silent)
+    return errors.NOT_SEALED(problem=failed)
 
 
 def verified(found: Verification) -> Verified:
@@ -172,6 +186,7 @@ def verified(found: Verification) -> Verified:
         None if found.broken is None else FirstBroken(found.broken.seq, found.broken.problem),
         found.beside,
         found.notes,
+        [verified(each) for each in found.others],
     )
 
 
@@ -179,14 +194,6 @@ def _sealer(here: Parts) -> Sealer:
     if here.sealer is None:
         raise Refusal(errors.RUN_NOT_SEALED())
     return here.sealer
-
-
-def _checking(here: Parts) -> Sealer:
-    """The same for what begins with a check."""
-    sealer = _sealer(here)
-    if not sealer.in_folder:
-        raise Refusal(errors.LOG_ELSEWHERE())
-    return sealer
 
 
 def _keep(wanted: WantedPrune, here: Parts) -> Keep:

@@ -1,9 +1,10 @@
 """`GET /events`: one stream of everything that happens, as server-sent events, resumable where it broke off; and
 `GET /approvals/stream`, the same of approvals alone.
 
-Events that come from the log carry their number as id; with `Last-Event-ID` a reader goes on after it and misses
-nothing. How servers are doing is not in the log: each reader is told of all of them at the beginning, and of every
-change. The credential is looked at again before anything is sent, because a stream may outlive it.
+Events that come from a log carry as id the place after them; with `Last-Event-ID` a reader goes on from there and
+misses nothing, at whichever of the gateways on one store. How servers are doing is in no log: each reader is told of
+all of them at the beginning, and of every change. The credential is looked at again before anything is sent, because a
+stream may outlive it.
 
 This module refuses to wait for a reader that does not read: it is told so with `overflow`, if it takes even that, and
 cut off.
@@ -35,8 +36,6 @@ EVENT_STREAM = "text/event-stream"
 _OPENING = b"retry: 3000\n: interlock\n\n"
 _STILL_HERE = b": still here\n\n"
 _OVERFLOW = b'event: overflow\ndata: {"event":"overflow"}\n\n'
-_LARGEST_ID = 18
-"""Digits of the largest id that is looked at."""
 
 
 class EventQuery(BaseModel):
@@ -67,20 +66,14 @@ async def stream_approvals(request: Request, here: Here, who: Who) -> Response:
 
 
 async def _stream(topics: frozenset[Topic], request: Request, here: Parts, who: Principal) -> Response:
-    reader = await here.feed.join(topics, _last_id(request))
+    try:
+        reader = await here.feed.join(topics, request.headers.get("last-event-id") or None)
+    except ValueError as bad:
+        raise Refusal(errors.BAD_FIELDS(problems=f"Last-Event-ID: {bad}")) from None
     if reader is None:
         raise Refusal(errors.BAD_FIELDS(problems="Last-Event-ID: it is no id of this gateway; leave it out"))
     reader.answers = not access.refusal_of(who, access.APPROVERS)
     return EventStream(here, reader, lambda: access.may_still_read(request))
-
-
-def _last_id(request: Request) -> int | None:
-    given = request.headers.get("last-event-id", "")
-    if not given:
-        return None
-    if not (given.isascii() and given.isdecimal() and len(given) <= _LARGEST_ID):
-        raise Refusal(errors.BAD_FIELDS(problems="Last-Event-ID: must be the id of an event, a whole number"))
-    return int(given)
 
 
 class EventStream(Response):
@@ -126,12 +119,12 @@ class EventStream(Response):
         async for event in self._beginning():
             if self._reader.over or not await self._may_read():
                 return
-            await say(event.text)
+            await say(self._reader.text_of(event))
         while not self._reader.over:
             event = await self._reader.next(HEARTBEAT_SECONDS)
             if self._reader.over or not await self._may_read():
                 return
-            await say(_STILL_HERE if event is None else event.text)
+            await say(_STILL_HERE if event is None else self._reader.text_of(event))
 
     async def _beginning(self) -> AsyncGenerator[Event]:
         """How the servers are doing, and what the reader has missed."""

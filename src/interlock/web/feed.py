@@ -11,8 +11,8 @@ This module refuses to know HTTP and who may read.
 import asyncio
 import contextlib
 from collections import deque
-from collections.abc import AsyncGenerator, Collection, Mapping
-from dataclasses import dataclass
+from collections.abc import AsyncGenerator, Callable, Collection, Mapping
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
@@ -21,6 +21,7 @@ import msgspec
 from interlock.core.health import UpstreamState
 from interlock.core.lifecycle import CALL, ApprovalState, CallState
 from interlock.store.protocol import ActivityType, LogEntry, Store, StoreUnavailable
+from interlock.store.story import Mark, farther, is_within
 from interlock.web import times
 from interlock.web.answers import encoded
 from interlock.web.shown import shown_server
@@ -58,27 +59,27 @@ _TOPICS: dict[str, Topic] = {
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """Something to tell. `number` is its place in the log; what was never in the log has none."""
+    """Something to tell. `entry` is what tells of it in a log; what was never in one has none."""
 
     topic: Topic
     name: str
     told: bytes
-    number: int | None = None
-
-    @property
-    def text(self) -> bytes:
-        """The event as it stands in the stream."""
-        number = b"" if self.number is None else b"id: %d\n" % self.number
-        return number + b"event: %s\ndata: %s\n\n" % (self.name.encode(), self.told)
+    entry: LogEntry | None = None
+    mark: Mark | None = None
+    """The place in the story after it."""
 
 
 class Reader:
     """One reader of the feed: what waits for it, from `live` on. What is before that is in the store."""
 
-    def __init__(self, topics: Collection[Topic], after: int, live: int) -> None:
+    def __init__(self, topics: Collection[Topic], after: Mark, live: Mark, text: Callable[[Mark], str]) -> None:
+        """`text` says a place in the story."""
         self.topics = topics
         self.after = after
         self.live = live
+        self._text = text
+        self._before = farther(after, live)
+        """What has been told to it when the live part begins: here, and at other gateways before."""
         self.answers = False
         """Whether whoever reads may answer approvals."""
         self.flooded = asyncio.Event()
@@ -93,16 +94,35 @@ class Reader:
 
     def put(self, event: Event) -> None:
         """Let an event wait for the reader; never waits itself."""
-        told_before = event.number is not None and event.number <= max(self.after, self.live)
-        if told_before or not self.wants(event) or self.flooded.is_set():
+        if self._has_heard(event.entry) or not self.wants(event) or self.flooded.is_set():
             return
         if len(self._waiting) >= MAX_WAITING or self._bytes + len(event.told) > MAX_BYTES:
             self._waiting.clear()
             self.flooded.set()
         else:
-            self._waiting.append(event)
+            self._waiting.append(self._placed(event))
             self._bytes += len(event.told)
         self._news.set()
+
+    def _has_heard(self, entry: LogEntry | None) -> bool:
+        if entry is None:
+            return False
+        return entry.seq <= max(self.after.get(entry.chain, 0), self.live.get(entry.chain, 0))
+
+    def _placed(self, event: Event) -> Event:
+        """An event of the live part with the place after it and after all that was told before it."""
+        if event.mark is None or is_within(self._before, event.mark):
+            return event
+        return replace(event, mark=farther(self._before, event.mark))
+
+    def text_of(self, event: Event) -> bytes:
+        """The event as it stands in the stream. Its id is the place where its reader can go on, at any gateway."""
+        name = event.name.encode()
+        if event.mark is None:
+            return b"event: %s\ndata: %s\n\n" % (name, event.told)
+        place = self._text(event.mark).encode()
+        number = place if place.isdigit() else b'"%s"' % place
+        return b'id: %s\nevent: %s\ndata: {"number":%s,%s\n\n' % (place, name, number, event.told[1:])
 
     def end(self) -> None:
         self._ended = True
@@ -131,12 +151,12 @@ class Feed:
     """Follows the log for all readers. `running` has to be entered before anybody can join."""
 
     def __init__(self, store: Store) -> None:
-        self._store = store
+        self._story = store.story
         self.readers: set[Reader] = set()
         self._wanted = asyncio.Event()
         self._joining = asyncio.Lock()
-        self._position = 0
-        """The number of the last entry that was told."""
+        self._position: Mark = {}
+        """The place after the last entry that was told."""
 
     @contextlib.asynccontextmanager
     async def running(self) -> AsyncGenerator[None]:
@@ -153,16 +173,18 @@ class Feed:
         for reader in self.readers:
             reader.end()
 
-    async def join(self, topics: Collection[Topic], after: int | None) -> Reader | None:
-        """A reader that goes on after an entry, or begins now; None when the log has not come that far."""
+    async def join(self, topics: Collection[Topic], after: str | None) -> Reader | None:
+        """A reader that goes on after an event, or begins now; None when the story has not come that far. Raises
+        ValueError when that is no id of an event."""
         async with self._joining:
-            end = await self._store.log_end()
-            if after is not None and after > end:
+            place = None if after is None else await self._story.mark(after)
+            end = await self._story.end()
+            if after is not None and (place is None or not is_within(place, end)):
                 return None
             if not self.readers:
                 # Nobody was told anything meanwhile, so there is nothing to catch up with.
-                self._position = max(self._position, end)
-            reader = Reader(topics, end if after is None else after, self._position)
+                self._position = farther(self._position, end)
+            reader = Reader(topics, end if place is None else place, self._position, self._story.text)
             self.readers.add(reader)
             self._wanted.set()
         return reader
@@ -174,15 +196,17 @@ class Feed:
 
     async def replay(self, reader: Reader) -> AsyncGenerator[Event]:
         """What the reader has missed, up to where the live part begins for it."""
-        after = reader.after
-        while after < reader.live:
-            entries = await self._store.log_entries(after, min(PAGE, reader.live - after))
-            if not entries:
+        place = reader.after
+        while not is_within(reader.live, place):
+            entries = await self._story.entries(place, PAGE)
+            missed = [each for each in entries if each.seq <= reader.live.get(each.chain, 0)]
+            if not missed:
                 return
-            for event in _events(entries):
-                if reader.wants(event):
+            for entry in missed:
+                place = {**place, entry.chain: entry.seq}
+                event = event_of(entry, place)
+                if event is not None and reader.wants(event):
                     yield event
-            after = entries[-1].seq
 
     def health(self, state: UpstreamState) -> None:
         """Tell how a server is doing now."""
@@ -196,10 +220,13 @@ class Feed:
         while True:
             await self._wanted.wait()
             try:
-                entries = await self._store.next_entries(self._position, PAGE)
-                for event in _events(entries):
-                    self._tell(event)
-                self._position = max(self._position, entries[-1].seq)
+                position = self._position
+                for entry in await self._story.next_entries(position, PAGE):
+                    position = {**position, entry.chain: entry.seq}
+                    event = event_of(entry, position)
+                    if event is not None:
+                        self._tell(event)
+                self._position = farther(self._position, position)  # somebody may have joined meanwhile
             except Exception as failed:  # of the store, or a defect of ours: those who listen are no reason to stop
                 if not isinstance(failed, StoreUnavailable):
                     context = {"message": "the log could not be followed", "exception": failed}
@@ -263,34 +290,30 @@ _FREEZE_CHANGES = frozenset({"frozen", "thawed"})
 """The other things that the system did are told to nobody here."""
 
 
-def _events(entries: Collection[LogEntry]) -> list[Event]:
-    found = (event_of(entry) for entry in entries)
-    return [event for event in found if event is not None]
-
-
-def event_of(entry: LogEntry) -> Event | None:
-    """The event that an entry of the log is; None when it is not told, as a call that is still under way."""
+def event_of(entry: LogEntry, mark: Mark) -> Event | None:
+    """The event that an entry of a log is, with the place after it; None when it is not told, as a call that is still
+    under way."""
     topic = _TOPICS.get(entry.kind)
     if topic is None:
         return None
     try:
         told = _TOLD.decode(entry.text.encode("utf-8", "surrogateescape"))
         if topic is Topic.APPROVAL:
-            return _approval_event(told, entry)
+            return _approval_event(told, entry, mark)
         if topic is Topic.FREEZE and _BODY.decode(told.body).change not in _FREEZE_CHANGES:
             return None
         if topic is not Topic.ACTIVITY:
             name = f"{topic}.changed"
-            return Event(topic, name, encoded(_shown(name, told, entry) | _change(told)), entry.seq)
+            return Event(topic, name, encoded(_shown(name, told) | _change(told)), entry, mark)
         if CALL[CallState(told.status)]:
             return None
     except (msgspec.MsgspecError, ValueError):
         return None  # it was tampered with: that is for the audit to say
     name = f"{topic}.{told.status}"
-    return Event(topic, name, encoded(_shown(name, told, entry)), entry.seq)
+    return Event(topic, name, encoded(_shown(name, told)), entry, mark)
 
 
-def _approval_event(told: _Told, entry: LogEntry) -> Event | None:
+def _approval_event(told: _Told, entry: LogEntry, mark: Mark) -> Event | None:
     """What became of an approval, with the approval as it is shown. Most of it is passed on as it stands in the log."""
     change = _BODY.decode(told.body).change
     if change not in _APPROVAL_CHANGES:
@@ -300,16 +323,16 @@ def _approval_event(told: _Told, entry: LogEntry) -> Event | None:
     votes = [{"approver": each.approver, "at": times.iso(each.at), "scope": each.scope} for each in _votes(members)]
     name = f"{Topic.APPROVAL}.{change}"
     shown = {each: value for each, value in members.items() if each != "change"} | times_shown | {"votes": votes}
-    return Event(Topic.APPROVAL, name, encoded({"event": name, "number": entry.seq, **shown}), entry.seq)
+    return Event(Topic.APPROVAL, name, encoded({"event": name, **shown}), entry, mark)
 
 
 def _votes(members: Mapping[str, msgspec.Raw]) -> list[_Vote]:
     return _VOTES.decode(members["votes"]) if "votes" in members else []
 
 
-def _shown(name: str, told: _Told, entry: LogEntry) -> dict[str, Any]:
+def _shown(name: str, told: _Told) -> dict[str, Any]:
     columns = {each: getattr(told, each) for each in told.__struct_fields__ if each not in ("body", "workspace")}
-    return {"event": name, "number": entry.seq, **columns, "at": times.iso(told.at), "workspace_id": told.workspace}
+    return {"event": name, **columns, "at": times.iso(told.at), "workspace_id": told.workspace}
 
 
 def _change(told: _Told) -> dict[str, Any]:

@@ -59,6 +59,10 @@ class Metrics(Collector):
         """Count a call that reached the SDK instead of our lane."""
         self._stray_calls += 1
 
+    def gauges(self) -> Iterator[Metric]:
+        """What is so at this moment, of all figures."""
+        return (each for each in self._registry.collect() if each.type == "gauge")
+
     def text(self) -> tuple[bytes, str]:
         """All figures as they are now, and their content type."""
         return generate_latest(self._registry), CONTENT_TYPE_PLAIN_0_0_4

@@ -46,7 +46,7 @@ async def _livez(parts: Parts, send: Send) -> None:
 
 
 async def _readyz(parts: Parts, send: Send) -> None:
-    ready = is_ready(parts.upstreams.states())
+    ready = is_ready(parts)
     await send_json(send, 200 if ready else 503, encoded({"ready": ready}))
 
 

@@ -2,7 +2,8 @@
 
 Ready is what it has always been: a server can be reached, or there is none to reach. A store that failed and a gate
 that nobody watches are said aloud and change nothing about it: a gateway that is sent no calls any more would never
-find out that its store has recovered.
+find out that its store has recovered. One that shares its store with others is another matter: it looks there by
+itself, and as long as it cannot, it refuses every call, which others may be able to serve.
 """
 
 from collections.abc import Sequence
@@ -32,15 +33,21 @@ class Readiness:
     checks: list[Check]
 
 
-def is_ready(states: Sequence[UpstreamState]) -> bool:
+def is_ready(parts: Parts) -> bool:
     """Whether calls can be served."""
+    peers = parts.room.peers
+    return (peers is None or peers.lease.holds) and has_servers(parts.upstreams.states())
+
+
+def has_servers(states: Sequence[UpstreamState]) -> bool:
+    """Whether a server can be reached, or there is none to reach."""
     return not states or any(each.health is Health.READY for each in states)
 
 
 async def readiness(parts: Parts) -> Readiness:
     """Whether the gateway is ready, and how everything is that this depends on."""
     states = parts.upstreams.states()
-    return Readiness(is_ready(states), [_servers(states), await _store(parts), _approvals(parts)])
+    return Readiness(is_ready(parts), [_servers(states), await _store(parts), _approvals(parts)])
 
 
 def _servers(states: Sequence[UpstreamState]) -> Check:

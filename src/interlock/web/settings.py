@@ -16,6 +16,7 @@ async def get_settings(here: Here) -> Response:
     now = {
         "identity": None if standing is None else asdict(standing),
         "listening": here.listening(),
+        "store": here.store.place,
         "readiness": asdict(await readiness(here)),
     }
     return json_answer(redact({**here.settings, **now}))

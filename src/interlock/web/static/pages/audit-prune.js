@@ -34,7 +34,7 @@ export function Prune({ again, onClose }) {
     setBusy(false);
   };
   return html`<${Dialog} title="Remove old records" onClose=${onClose}><form onSubmit=${submit}>
-    <p>Whole sealed stretches go, oldest first, and never the newest one nor a call that is under way. A seal says that they went, so the log still holds together. The file stays as large; new records take the room.</p>
+    <p>Whole sealed stretches go, oldest first, and never the newest one nor a call that is under way. A seal says that they went, so the log still holds together. The database stays as large; new records take the room.</p>
     <label>Remove what is older than <select value=${age} onChange=${choose}>${AGES.map(([value, word]) => html`<option value=${value}>${word}</option>`)}</select></label>
     <div role="status">${foreseen === null && html`<p>There is nothing to remove.</p>`}
       ${foreseen && html`<p class="armed-note"><span>Records up to ${foreseen.seq.toLocaleString()}, sealed <${Time} at=${foreseen.at} />, would be removed for good.</span></p>`}</div>

@@ -36,7 +36,7 @@ export function Audit() {
     <${Verdict} />
     <${Fetched} from=${from}>${(listed) => html`
       ${listed.disagreement && html`<${Trouble} problem=${{ message: listed.disagreement, fix: "Check the log, and keep a copy of the data folder before anything else." }} />`}
-      ${listed.problem && html`<${Trouble} problem=${{ message: `The log is not sealed further: ${listed.problem}`, fix: "See that there is room, that the folder of the anchor is there, and that seal.key can be used. It is tried again by itself." }} />`}
+      ${listed.problem && html`<${Trouble} problem=${{ message: `The log is not sealed further: ${listed.problem}`, fix: "See that the database can be written to, that the folder of the anchor is there, and that seal.key can be used. It is tried again by itself." }} />`}
       <${Figures} listed=${listed} found=${checked.value.found} />
       <div class="cards halves"><${Kept} listed=${listed} found=${checked.value.found} /><${Worth} listed=${listed} /></div>
       <${Seals} listed=${listed} />`}<//>
@@ -80,8 +80,10 @@ function Verdict() {
 
 const titleOf = (found) => {
   if (!found) return "Not checked yet";
-  if (found.intact) return "The log is intact";
-  return found.broken ? `Broken at record ${found.broken.seq}` : "Broken: what is kept beside the log does not agree with it";
+  const logs = found.others.length + 1;
+  if (found.intact) return logs > 1 ? `All ${logs} logs are intact` : "The log is intact";
+  if (found.broken) return `Broken at record ${found.broken.seq}`;
+  return found.beside.length > 0 ? "Broken: what is kept beside the log does not agree with it" : "Broken: the log of another gateway";
 };
 
 function Findings({ found, at }) {
@@ -91,8 +93,14 @@ function Findings({ found, at }) {
     ${found.beside.length > 0 && html`<ul>${found.beside.map((each) => html`<li><${Said} text=${each} most=${400} /></li>`)}</ul>`}
     <p>${span}, <${Time} at=${at} />.${found.unsealed > 0 && ` The newest ${found.unsealed} hang together and are not sealed yet.`}</p>
     ${!found.intact && html`<p>Keep a copy of the data folder before anything else, and check it elsewhere.</p>`}
-    ${found.notes.map((each) => html`<p><${Said} text=${each} most=${400} /></p>`)}`;
+    ${found.notes.map((each) => html`<p><${Said} text=${each} most=${400} /></p>`)}
+    ${found.others.length > 0 && html`<h3>Logs of other gateways</h3><ul>${found.others.map((each) => html`<li><code>${each.chain}</code>: ${other(each)}</li>`)}</ul>`}`;
 }
+
+const other = (found) => [
+  found.broken ? `broken at record ${found.broken.seq}: ${found.broken.problem}.` : `intact, ${found.records} records.`,
+  ...found.notes,
+].join(" ");
 
 // What there is --------------------------------------------------------------------------------------------------
 
