@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.running import Beside, Interlock, Outcome, gateway_beside, run_here
+from tests.cli.running import Beside, Interlock, Outcome, gateway_beside, run_here, work_in
 from tests.running import server_yaml
 from tests.surroundings import isolate
 from tests.upstream.running import stdio_argv
@@ -49,5 +49,5 @@ def shared_gateway(tmp_path_factory: pytest.TempPathFactory) -> Generator[Beside
 @pytest.fixture
 def beside(shared_gateway: Beside, monkeypatch: pytest.MonkeyPatch) -> Beside:
     """A gateway that runs on the data folder: `up` and `odd` are ready, `down` is not. All tests of a file share it."""
-    monkeypatch.setenv("INTERLOCK_DATA_DIR", str(shared_gateway.running.folder.path))
+    work_in(shared_gateway.running.folder.path, monkeypatch)
     return shared_gateway

@@ -18,6 +18,7 @@ import pytest
 
 from interlock.cli.main import main
 from tests.running import Running, serving
+from tests.stores import store_variable
 from tests.upstream.running import received
 
 
@@ -185,7 +186,8 @@ def gateway_beside(folder: Path, text: str = "") -> Generator[Running]:
 def serve_process(data: Path, *words: str) -> "Generator[subprocess.Popen[str]]":
     """`interlock serve` in a process of its own, once it serves; killed when the block ends."""
     argv = [*COMMAND, "serve", "--port", "0", "--data-dir", str(data), *words]
-    with subprocess.Popen(argv, stderr=subprocess.PIPE, text=True, env=environment()) as process:
+    env = environment(**store_variable(data))
+    with subprocess.Popen(argv, stderr=subprocess.PIPE, text=True, env=env) as process:
         assert process.stderr is not None
         try:
             while "Agents connect" not in process.stderr.readline():
@@ -193,6 +195,12 @@ def serve_process(data: Path, *words: str) -> "Generator[subprocess.Popen[str]]"
             yield process
         finally:
             process.kill()
+
+
+def work_in(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have the verbs work in a data folder, and on its store."""
+    for name, value in {"INTERLOCK_DATA_DIR": str(folder), **store_variable(folder)}.items():
+        monkeypatch.setenv(name, value)
 
 
 def eventually(happened: Callable[[], bool]) -> None:

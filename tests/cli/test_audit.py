@@ -15,6 +15,7 @@ from interlock.store.audit import sealer
 from interlock.store.audit.anchor import ANCHOR
 from interlock.store.audit.keys import PUBLIC
 from interlock.store.folder import DATABASE
+from tests import stores
 from tests.cli.holding import held
 from tests.cli.running import (
     COMMAND,
@@ -25,6 +26,7 @@ from tests.cli.running import (
     eventually,
     gateway_beside,
     run_process,
+    work_in,
 )
 from tests.cli.seated import seated
 from tests.store.audit.logs import sealed_folder, tamper
@@ -110,6 +112,7 @@ def test_in_json_the_check_says_all_that_it_found(il: Interlock, folder: Path) -
         "broken": None,
         "beside": [],
         "notes": [],
+        "others": [],
     }
 
 
@@ -204,7 +207,7 @@ def test_an_old_log_in_the_folder_is_not_taken_for_the_one_in_the_database(
 
     assert (folder / DATABASE).exists()
     assert (done.exit, done.out) == (4, "")
-    assert "The log of this gateway is in PostgreSQL" in done.err
+    assert "The log in the database interlock in PostgreSQL at db cannot be checked" in done.err
 
 
 @pytest.mark.parametrize(
@@ -410,7 +413,7 @@ def test_what_keeps_the_log_from_being_sealed_is_told_by_every_verb(
     monkeypatch.setattr(sealer, "SECONDS", 0)
     anchor = tmp_path / "not-there" / "anchor.jsonl"
     with gateway_beside(tmp_path, f"record: {{anchor: '{anchor}'}}\n") as running:
-        monkeypatch.setenv("INTERLOCK_DATA_DIR", str(running.folder.path))
+        work_in(running.folder.path, monkeypatch)
         eventually(lambda: il("status", "--json").json["seals"]["problem"] is not None)
         told = il("status").lines
         doctor = {each["check"]: each for each in il("doctor", "--json").json["checks"]}["seals"]
@@ -479,9 +482,9 @@ def test_what_was_changed_is_not_removed_and_that_is_told(
     il: Interlock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with gateway_beside(tmp_path, "") as running:
-        monkeypatch.setenv("INTERLOCK_DATA_DIR", str(running.folder.path))
+        work_in(running.folder.path, monkeypatch)
         sealed_by(il, 2)
-        tamper(running.folder.path, ("UPDATE entry SET text = '{}' WHERE seq = 1", ()))
+        stores.tamper(running.folder.path, "UPDATE entry SET text = '{}' WHERE seq = 1")
         done = il("audit", "prune", "--keep-records", "1", "--yes")
         verified = il("audit", "verify")
 

@@ -1,5 +1,6 @@
 """`interlock serve`, as a process of its own."""
 
+import asyncio
 import os
 import resource
 import signal
@@ -14,7 +15,8 @@ import pytest
 from interlock.store.audit.keys import PUBLIC
 from interlock.store.folder import DataFolder
 from tests.cli.conftest import Interlock
-from tests.cli.running import eventually, run_process, serve_process
+from tests.cli.running import COMMAND, environment, eventually, run_process, serve_process
+from tests.postgres_server import PostgresServer
 from tests.talking import NO_TLS
 
 
@@ -92,6 +94,47 @@ def test_a_data_folder_that_cannot_be_is_named(il: Interlock, tmp_path: Path) ->
     assert done.err.startswith(f"{tmp_path / 'file' / 'data'}: Not a directory")
 
 
+def test_a_gateway_on_postgresql_says_which_database_and_what_is_wrong_when_it_is_gone(
+    tmp_path: Path, postgres: PostgresServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name, data = asyncio.run(postgres.new_database()), tmp_path / "data"
+    monkeypatch.setenv("INTERLOCK_STORE", f"postgresql://postgres:hunter2@/{name}?host={postgres.folder}")
+    argv = [*COMMAND, "serve", "--port", "0", "--data-dir", str(data)]
+    with subprocess.Popen(argv, stderr=subprocess.PIPE, text=True, env=environment(), cwd=tmp_path) as process:
+        assert process.stderr is not None
+        said = ""
+        while "Agents connect" not in said:
+            said += process.stderr.readline()
+            assert process.poll() is None, said
+        status = run_process("status", "--data-dir", str(data))
+        asyncio.run(postgres.drop(name))
+        sealed = run_process("audit", "checkpoint", "--data-dir", str(data))
+        process.terminate()
+        said += process.stderr.read()
+        process.wait(timeout=20)
+
+    told = f"the database {name} in PostgreSQL at {postgres.folder}"
+    assert f"activity is recorded in {told}." in said
+    assert f"Store:    {told}" in status.lines
+    assert "hunter2" not in said + status.out + sealed.err
+    assert sealed.exit == 4
+    assert "because its database cannot be read" in sealed.err
+    assert "anchor" not in sealed.err
+
+
+@pytest.mark.parametrize("words", [("token", "list"), ("audit", "verify"), ("audit", "export"), ("db", "check")])
+def test_a_database_that_cannot_be_used_is_named_and_nobody_is_sent_to_a_folder_or_a_disk(
+    il: Interlock, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
+) -> None:
+    monkeypatch.setenv("INTERLOCK_STORE", "postgresql://u:hunter2@/db?host=/nowhere")
+    done = il(*words)
+
+    assert done.exit == 4
+    assert "the database db in PostgreSQL at /nowhere cannot be" in done.err.replace("The database", "the database")
+    assert not any(word in done.err for word in ("--data-dir", "room", "hunter2"))
+
+
+@pytest.mark.sqlite("the disk of the gateway itself is full")
 @pytest.mark.parametrize(
     ("wait", "exits", "ended"),
     # Where every call waits for its record nothing is lost that nobody has heard of.

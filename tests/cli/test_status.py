@@ -9,8 +9,8 @@ import pytest
 from interlock import __version__
 from interlock.store.folder import DataFolder
 from tests.cli.holding import held
-from tests.cli.running import Beside, Interlock, gateway_beside
-from tests.store.audit.logs import sealed_folder, tamper
+from tests.cli.running import Beside, Interlock, gateway_beside, work_in
+from tests.stores import sealed_folder, tamper
 
 
 def test_without_a_gateway_it_says_how_to_start_one_and_makes_nothing(il: Interlock, tmp_path: Path) -> None:
@@ -51,13 +51,14 @@ def test_a_running_gateway_is_shown_with_its_servers(il: Interlock, beside: Besi
     done = il("status")
 
     assert (done.exit, done.err) == (0, "")
-    assert done.lines[:3] == [
+    assert done.lines[:4] == [
         f"Gateway:  http://{beside.running.host} (version {__version__})",
         f"Folder:   {beside.running.folder.path}",
+        f"Store:    {beside.running.gateway.store.place}",
         "Posture:  guarded",
     ]
-    table = [line.split(maxsplit=3) for line in done.lines[6:]]
-    assert done.lines[4] == "Waiting:  no call waits for approval"
+    table = [line.split(maxsplit=3) for line in done.lines[7:]]
+    assert done.lines[5] == "Waiting:  no call waits for approval"
     assert table[0] == ["SERVER", "HEALTH", "TOOLS", "PROBLEM"]
     assert table[1][:2] == ["up", "ready"]
     assert table[2] == ["odd", "ready", "6", "1 tool quarantined for signs of poison"]
@@ -70,8 +71,9 @@ def test_that_the_log_was_cut_off_is_told_after_each_start(
 ) -> None:
     data = tmp_path / "data"
     asyncio.run(sealed_folder(data))
-    tamper(data, ("DELETE FROM entry WHERE seq > 30", ()), ("DELETE FROM seal WHERE seq > 30", ()))
-    monkeypatch.setenv("INTERLOCK_DATA_DIR", str(data))
+    for statement in ("DELETE FROM entry WHERE seq > 30", "DELETE FROM seal WHERE seq > 30"):
+        tamper(data, statement)
+    work_in(data, monkeypatch)
     told: list[list[str]] = []
     for _ in range(2):
         with gateway_beside(tmp_path):
@@ -93,8 +95,8 @@ def test_the_last_calls_are_counted_by_status(il: Interlock, tmp_path: Path, mon
         il("run-tool", "read_note")
         done, as_json = il("status"), il("status", "--json")
 
-    assert before.lines[3] == "Calls:    none yet"
-    assert done.lines[3] == "Calls:    2 success, 1 blocked, 1 error (the last 4 calls)"
+    assert before.lines[4] == "Calls:    none yet"
+    assert done.lines[4] == "Calls:    2 success, 1 blocked, 1 error (the last 4 calls)"
     assert as_json.json["recent_calls"] == {"success": 2, "blocked": 1, "error": 1}
 
 
@@ -115,8 +117,8 @@ def test_calls_that_wait_and_what_is_frozen_are_told(il: Interlock, beside: Besi
         il("thaw")
         il("thaw", "--caller", "operator-agent")
 
-    assert re.fullmatch(r"Waiting:  1 call for approval, the first for \d+s; `interlock approval list`", done.lines[4])
-    caller, everything = done.lines[5:7]
+    assert re.fullmatch(r"Waiting:  1 call for approval, the first for \d+s; `interlock approval list`", done.lines[5])
+    caller, everything = done.lines[6:8]
     assert re.fullmatch(r"Frozen:   caller 'operator-agent', by operator at \S+ \S+Z: too<U\+001B> eager", caller)
     assert re.fullmatch(r"Frozen:   everything, by operator at \S+ \S+Z", everything)
     assert (as_json["approvals"]["pending"], len(as_json["freezes"])) == (1, 2)

@@ -4,23 +4,24 @@ import asyncio
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
 from msgspec import structs
 
 from interlock.approve.room import room_in
 from interlock.core.approvals import Approver, ApproverType, Wish
 from interlock.core.canonical import argument_digest
 from interlock.core.redact import KnownSecrets
-from interlock.store.sqlite import SqliteStore
-from tests.cli.running import Beside, Interlock, configure
+from tests.cli.running import Beside, Interlock, configure, work_in
 from tests.fakes import FakeClock
+from tests.stores import clocked_store_of
 from tests.web.office import NOW
 from tests.web.questions import question
 
 
-async def approve_thrice(database: Path) -> None:
+async def approve_thrice(folder: Path) -> None:
     """Have the same call approved three times, on the record of a gateway that does not run."""
     clock = FakeClock(NOW + 10_000_000)
-    store = SqliteStore(database, clock)
+    store = clocked_store_of(folder, clock)
     await store.start()
     room = room_in(store, clock, KnownSecrets)
     for number in (1, 2, 3):
@@ -31,12 +32,15 @@ async def approve_thrice(database: Path) -> None:
     await store.close()
 
 
-def test_a_rule_is_printed_as_it_could_be_pasted(il: Interlock, tmp_path: Path) -> None:
+def test_a_rule_is_printed_as_it_could_be_pasted(
+    il: Interlock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     configure("servers: {up: {command: prog, namespace: upper}}")
     data = tmp_path / "record"
     data.mkdir(mode=0o700)
-    asyncio.run(approve_thrice(data / "interlock.db"))
-    done = il("rule", "suggest", "--since", "2026-01-01", "--data-dir", str(data))
+    asyncio.run(approve_thrice(data))
+    work_in(data, monkeypatch)
+    done = il("rule", "suggest", "--since", "2026-01-01")
 
     assert done.exit == 0
     assert done.lines == [

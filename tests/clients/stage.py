@@ -12,11 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from interlock.clock import SystemClock
-from interlock.store.folder import DataFolder
 from interlock.store.protocol import Activity, ActivityFilter, ActivityType
-from interlock.store.sqlite import SqliteStore
 from tests.clients.script import LIST, Address, Message, Outcome, Play, Step, Transcript, call
 from tests.running import server_yaml, serving
+from tests.stores import store_line, store_of
 from tests.upstream.everything import everything_argv, messages
 from tests.upstream.running import events, http_upstream, received, stdio_argv
 
@@ -171,7 +170,7 @@ async def _over_http(folder: Path, text: str) -> AsyncGenerator[Address]:
 @contextlib.asynccontextmanager
 async def _over_stdio(folder: Path, text: str) -> AsyncGenerator[Address]:
     config = folder / "interlock.yaml"
-    config.write_text(text, encoding="utf-8")
+    config.write_text(text + store_line(folder / "data", text), encoding="utf-8")
     yield (sys.executable, "-m", "interlock", "stdio", "--config", str(config), "--data-dir", str(folder / "data"))
 
 
@@ -256,7 +255,7 @@ async def _all_told_to_stop(upstreams: Upstreams) -> dict[str, bool]:
 
 async def _record(folder: Path) -> list[Activity]:
     """Every call on record, oldest first, once the gateway has gone."""
-    store = SqliteStore(DataFolder(folder / "data").database, SystemClock())
+    store = store_of(folder / "data", SystemClock())
     await store.start()
     try:
         calls = (ActivityType.TOOL_CALL, ActivityType.POLICY_DECISION)

@@ -19,12 +19,13 @@ from interlock.cli.ask import add_consent, agreed, can_ask
 from interlock.cli.command import Options, Values, Verb, add_json
 from interlock.cli.export import output
 from interlock.cli.gateway import Api, folder_of, through_gateway
-from interlock.cli.inputs import bad, load_config
+from interlock.cli.inputs import bad, load_config, store_of
 from interlock.cli.lab.progress import bar
 from interlock.cli.render import counted, note, print_json, print_lines, short_time
 from interlock.core.model import Json
 from interlock.core.times import iso
-from interlock.errors import Exit, InterlockError
+from interlock.errors import ConfigError, Exit, InterlockError
+from interlock.store.audit.place import LogPlace, place_of, unreadable
 from interlock.store.audit.verify import Beyond, Removed, Span, Unreadable, Verification
 from interlock.store.folder import DataFolder
 from interlock.store.protocol import StoreUnavailable
@@ -34,6 +35,7 @@ _DIGITS = 18
 
 
 def _add_span(parser: Options, last: str) -> None:
+    parser.add_argument("--log", metavar="ID", help="one of the logs in a shared database (default: this gateway's)")
     parser.add_argument("--from", dest="first", type=_number, metavar="N", help="the first record")
     parser.add_argument("--to", dest="last", type=_number, metavar="N", help=last)
 
@@ -75,6 +77,8 @@ def _verify_options(parser: Options) -> None:
 
 def _verify(values: Values) -> Exit:
     found = _checked(values)
+    if not found.intact and values.export is None:
+        _refuse_several(values)
     if values.json:
         print_json(_as_json(found))
     else:
@@ -83,37 +87,89 @@ def _verify(values: Values) -> Exit:
 
 
 def _checked(values: Values) -> Verification:
-    from interlock.store.audit.check import check_export, check_folder
-    from interlock.store.audit.keys import folder_keys, known_keys
-
     folder, span = folder_of(values), _span(values)
     if values.export is not None and (values.first or values.last):
         raise InterlockError(errors.RANGE_OF_EXPORT())
     key, anchor = (None if each is None else Path(each) for each in (values.key, values.anchor))
+    place: LogPlace | None = None
     try:
         if values.export is not None:
-            known = folder_keys(folder.path) if key is None else known_keys(key)
-            return check_export(Path(values.export), known, anchor)
-        own = anchor is None
-        if own:
-            _must_be_in(folder, values)
+            return _checked_export(values, folder, key, anchor)
+        place, own = _place_or_file(values, folder), anchor is None
         usual = _usual_anchor(values, folder) if anchor is None else anchor
+        only = _only(values, place, span)
         with _in_the_log("checked"), bar() as told:
-            return check_folder(
-                folder.path, usual, span, key, lambda done, total: told("records", done, total), own=own
-            )
+            return place.check(usual, span, key, lambda done, total: told("records", done, total), own=own, only=only)
     except (StoreUnavailable, Unreadable, OSError, ValueError) as failed:
-        raise InterlockError(errors.AUDIT_UNREADABLE(problem=failed)) from None
+        raise InterlockError(unreadable(place, failed)) from None
 
 
-def _must_be_in(folder: DataFolder, values: Values) -> None:
-    """What lies in the folder of a gateway whose log is elsewhere is an old one, and must not be taken for it."""
-    if _is_elsewhere(folder, values):
-        raise InterlockError(errors.LOG_ELSEWHERE())
+def _checked_export(values: Values, folder: DataFolder, key: Path | None, anchor: Path | None) -> Verification:
+    """Without a key that was named, those of the folder count, which need not be those of the log."""
+    from interlock.store.audit.check import Unproven, check_export
+    from interlock.store.audit.keys import folder_keys, known_keys
+
+    file = Path(values.export)
+    try:
+        if key is not None:
+            return check_export(file, known_keys(key), anchor)
+        return check_export(file, folder_keys(folder.path), anchor, lambda chain: _is_own(values, folder, chain))
+    except Unproven:
+        raise InterlockError(errors.EXPORT_UNPROVEN()) from None
 
 
-def _is_elsewhere(folder: DataFolder, values: Values) -> bool:
-    return not folder.is_of_a_run and load_config(values).settings.store != "sqlite"
+def _is_own(values: Values, folder: DataFolder, chain: str) -> bool:
+    """Whether it is the log of this folder's gateway."""
+    try:
+        place = _place(values, folder)
+        if place.address is not None:
+            return chain == place.chain
+        with place.open() as log:
+            return chain == log.chain
+    except (ConfigError, StoreUnavailable):  # it is not known which
+        return False
+
+
+def _refuse_several(values: Values) -> None:
+    """A file with the logs of several gateways is a backup: that there are several is no sign that one was changed."""
+    from interlock.store.inspect import logs_in
+
+    folder = folder_of(values)
+    if _place_or_file(values, folder).address is not None:
+        return
+    with contextlib.suppress(StoreUnavailable):  # then what was found stands
+        if count := logs_in(folder.database):
+            raise InterlockError(errors.SEVERAL_IN_FILE(count=count))
+
+
+def _place(values: Values, folder: DataFolder) -> LogPlace:
+    """Where the log is. What lies in the folder of a gateway whose log is elsewhere is an old one, and not taken for
+    it."""
+    return LogPlace(folder.path) if folder.is_of_a_run else place_of(folder, store_of(values))
+
+
+def _place_or_file(values: Values, folder: DataFolder) -> LogPlace:
+    """The same for a copy of a folder that was handed over with its anchor: it need not have a configuration."""
+    try:
+        return _place(values, folder)
+    except ConfigError:
+        if values.anchor is None:
+            raise
+        return LogPlace(folder.path)
+
+
+def _only(values: Values, place: LogPlace, span: Span) -> str | None:
+    """The one log that is asked for. Numbers of records are those of one log."""
+    if place.address is None:
+        if values.log is not None:
+            raise bad("--log names one of several logs, and a file has one", "Leave it out.")
+        return None
+    only = values.log if span.whole else values.log or place.chain
+    if only is None and not span.whole:
+        raise bad(
+            "--from and --to count the records of one log", "Name it with --log; `interlock audit verify` lists them."
+        )
+    return only
 
 
 def _usual_anchor(values: Values, folder: DataFolder) -> Path | None:
@@ -126,6 +182,20 @@ def _usual_anchor(values: Values, folder: DataFolder) -> Path | None:
 
 
 def _told(found: Verification, *, part: bool) -> list[str]:
+    """What is told of one log; of several, of each under its name, and first of all together."""
+    if not found.others:
+        return _told_of(found, part=part)
+    logs = [found, *found.others]
+    wrong = [each for each in logs if not each.holds]
+    told = f"BROKEN: {len(wrong)} of {len(logs)} logs." if wrong else f"All {len(logs)} logs are intact."
+    return [told, *(line for each in logs for line in ("", f"Log {each.chain}", *_indented(each)))]
+
+
+def _indented(found: Verification) -> list[str]:
+    return [f"  {each}" for each in _told_of(found, part=False)]
+
+
+def _told_of(found: Verification, *, part: bool) -> list[str]:
     lines = [_verdict(found, part=part), *(f"  {each}" for each in found.beside[1:])]
     if found.beside:
         lines.append("The records themselves hold together; what is kept beside them does not agree with them.")
@@ -170,7 +240,9 @@ def _sealed(found: Verification) -> Iterable[str]:
 
 def _as_json(found: Verification) -> dict[str, Any]:
     pruned_at = None if found.pruned_at is None else iso(found.pruned_at)
-    return {"intact": found.intact, "unsealed": found.unsealed, **asdict(found), "pruned_at": pruned_at}
+    others = [_as_json(each) for each in found.others]
+    own = {"intact": found.intact, "unsealed": found.unsealed, **asdict(found), "pruned_at": pruned_at}
+    return {**own, "others": others}
 
 
 # export ---------------------------------------------------------------------------------------------------------
@@ -183,18 +255,21 @@ def _export_options(parser: Options) -> None:
 
 def _export(values: Values) -> Exit:
     from interlock.store.audit.export import write_export
-    from interlock.store.audit.sqlite_log import open_log
 
     folder, span = folder_of(values), _span(values)
-    _must_be_in(folder, values)
-    made_by = f"interlock {__version__}"
+    place, made_by = _place(values, folder), f"interlock {__version__}"
+    chain = _only(values, place, span) or place.chain
     try:
-        with _in_the_log("exported"), open_log(folder.database) as log, output(values.output, folder) as put:
+        with _in_the_log("exported"), place.open(chain) as log, output(values.output, folder) as put:
             written = write_export(log, span, put, made_by)
-    except (StoreUnavailable, Unreadable) as failed:
-        raise InterlockError(errors.AUDIT_UNREADABLE(problem=failed)) from None
+    except (StoreUnavailable, Unreadable, ValueError) as failed:
+        raise InterlockError(unreadable(place, failed)) from None
     told = f"Records {written.first} to {written.last} exported"
-    note(f"{told}; `interlock audit verify --export FILE` checks them.")
+    if place.address is None or chain == place.chain:
+        note(f"{told}; `interlock audit verify --export FILE` checks them.")
+    else:
+        check = "`interlock audit verify --export FILE --key SEAL.PUB` checks them"
+        note(f"{told}; {check}, with the seal.pub of the gateway whose log it is.")
     return Exit.OK
 
 
@@ -223,7 +298,7 @@ def _see_a_log(values: Values) -> None:
     """A folder that is mistyped is not made, sealed and praised."""
     folder = folder_of(values)
     # A configuration that cannot be read is told of first, as by every verb that reads it.
-    if not folder.database.exists() and not _is_elsewhere(folder, values):
+    if _place(values, folder).address is None and not folder.database.exists():
         raise InterlockError(errors.NO_LOG(folder=folder.path))
 
 
@@ -295,7 +370,7 @@ def _tell_pruned(values: Values, pruned: dict[str, Any] | None, were: str) -> No
     elif pruned is None:
         note("There is nothing to remove: only whole stretches that a checkpoint covers go, and never the newest.")
     else:
-        note(f"Records up to {pruned['seq']} {were} removed. The file stays as large, and new ones take the room.")
+        note(f"Records up to {pruned['seq']} {were} removed. The database stays as large, and new ones take the room.")
 
 
 VERBS = (

@@ -33,6 +33,7 @@ TOKEN = "INTERLOCK_TOKEN"  # noqa: S105 - the name of the variable, not a token
 if TYPE_CHECKING:
     from interlock.app.gateway import Gateway
     from interlock.config.load import Config
+    from interlock.store.protocol import StoreUnavailable
 
 PATIENCE = 30.0
 """How many seconds a verb waits for another one that works in the folder."""
@@ -178,7 +179,8 @@ async def started(
     from interlock.store.protocol import StoreUnavailable
 
     stack.enter_context(logged())
-    stack.enter_context(_told_what_is_lost(hold.folder))
+    database = database_of(config, hold.folder)
+    stack.enter_context(_told_what_is_lost(hold.folder, database))
     configured = config.settings.servers
     # Without any there is the sample.
     enabled = [name for name, each in configured.items() if each.enabled] if configured else [only or ""]
@@ -190,17 +192,42 @@ async def started(
             running_gateway(config, hold, servers=servers, only=only, start_seconds=start_seconds)
         )
     except StoreUnavailable as failed:
-        raise InterlockError(errors.STORE_UNUSABLE(folder=hold.folder.path, problem=failed)) from None
+        raise InterlockError(unusable_store(hold.folder, database, failed)) from None
+
+
+def database_of(config: "Config", folder: DataFolder) -> str | None:
+    """The database in PostgreSQL that the gateway of a folder works on, as it is told; None where that is the file in
+    the folder. Raises ConfigError."""
+    from interlock.app.compiled import store_address
+    from interlock.store.postgres_address import shown_database
+
+    address = store_address(config, os.environ)
+    return None if address == "sqlite" or folder.is_of_a_run else shown_database(address)
+
+
+def unusable_store(folder: DataFolder, database: str | None, failed: "StoreUnavailable") -> Reason:
+    """Why nothing can be started on a store."""
+    from interlock.store.postgres_address import begin_sentence
+
+    if database is None:
+        return errors.STORE_UNUSABLE(folder=folder.path, problem=failed)
+    return errors.DATABASE_UNUSABLE(place=begin_sentence(database), problem=failed)
 
 
 @contextlib.contextmanager
-def _told_what_is_lost(folder: DataFolder) -> Generator[None]:
-    """A store that cannot write its last records says so when the gateway ends."""
+def _told_what_is_lost(folder: DataFolder, database: str | None) -> Generator[None]:
+    """A store that cannot write its last records says so when the gateway ends, and so does one whose log another
+    gateway goes on with."""
     from interlock.store.protocol import StoreUnavailable
+    from interlock.store.shared import Twin
 
     try:
         yield
+    except Twin as failed:
+        raise InterlockError(errors.STORE_UNUSABLE(folder=folder.path, problem=failed)) from None
     except StoreUnavailable as failed:
+        if database is not None:
+            raise InterlockError(errors.DATABASE_CUT_SHORT(place=database, problem=failed)) from None
         raise InterlockError(errors.RECORD_CUT_SHORT(folder=folder.path, problem=failed)) from None
 
 
@@ -254,7 +281,7 @@ class Api:
 
     @contextlib.asynccontextmanager
     async def stream(
-        self, *path: str, query: Mapping[str, str | None], last_event: int | None = None
+        self, *path: str, query: Mapping[str, str | None], last_event: int | str | None = None
     ) -> AsyncGenerator[Response]:
         """An answer that is read while it comes. `last_event` resumes an event stream."""
         given = {key: value for key, value in query.items() if value is not None}

@@ -29,6 +29,16 @@ def load_config(values: "Values") -> "Config":
     return load(values.config)
 
 
+def store_of(values: "Values") -> str:
+    """Where the record is kept by the configuration: `sqlite`, or the address of a database, which is not for showing.
+    Raises ConfigError."""
+    import os
+
+    from interlock.app.compiled import store_address
+
+    return store_address(load_config(values), os.environ)
+
+
 def parse_json(text: str, what: str) -> Json:
     """Strict JSON: a duplicate key or a NaN is a mistake, not a choice."""
     try:

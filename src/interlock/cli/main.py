@@ -50,6 +50,7 @@ NOUNS = (
     Noun("client", "Point MCP clients at Interlock, and take that back", "clients.client"),
     Noun("activity", "See what happened: list, follow, count, export", "activity"),
     Noun("audit", "Prove that the record was not altered: verify, export, checkpoint, prune", "audit"),
+    Noun("db", "Care for the database: migrate, back up, check, copy between SQLite and PostgreSQL", "db"),
     Noun("rule", "Test, explain, lint and replay route rules", "rule"),
     Noun("probe", "Call the tools of a server as far as is safe, and report what is wrong", "lab.probe"),
     Noun("mock", "Serve the tools of a file as a server for tests", "lab.mock"),

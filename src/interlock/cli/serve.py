@@ -53,7 +53,7 @@ async def _run(config: "Config", folder: DataFolder) -> None:
             await gateway.face.open()  # so that the first agent does not wait for it
             await stack.enter_async_context(listening(gateway, listener, hold))
             _spare_the_collector()
-            _greet(gateway, config, hold)
+            _greet(gateway, config)
             _invite(gateway, hold)
             await _told_to_stop()
     if not safe:
@@ -95,14 +95,14 @@ async def _is_safe(gateway: "Gateway", config: "Config") -> bool:
     return has_token or config.settings.listen.host in LOOPBACK
 
 
-def _greet(gateway: "Gateway", config: "Config", hold: Hold) -> None:
+def _greet(gateway: "Gateway", config: "Config") -> None:
     listen = config.settings.listen
     if not config.settings.servers:
         note("No server is configured, so the bundled sample server is used. Add yours under `servers:`.")
     for each in gateway.fleet.states():
         quarantined = f", {each.poisoned} of them quarantined for signs of poison" if each.poisoned else ""
         note(f"  {each.id}: {each.health.value}, {each.problem or counted(each.tools, 'tool')}{quarantined}")
-    note(f"Posture {config.settings.posture.value}; activity is recorded in {hold.folder.path}.")
+    note(f"Posture {config.settings.posture.value}; activity is recorded in {gateway.store.place}.")
     host = f"[{listen.host}]" if ":" in listen.host else listen.host
     note(f"Agents connect to http://{host}:{listen.port}/mcp — Ctrl-C stops.")
 

@@ -77,6 +77,8 @@ def _lines(report: dict[str, Any]) -> Iterable[str]:
     settings, calls = report["settings"], report["recent_calls"]
     yield f"Gateway:  {report['address']} (version {settings['version']})"
     yield f"Folder:   {report['folder']}"
+    if store := settings.get("store"):  # a gateway that was started before an update does not say
+        yield f"Store:    {store}"
     yield f"Posture:  {settings['posture']}"
     by_status = ", ".join(f"{count} {status}" for status, count in calls.items())
     total = sum(calls.values())

@@ -1,5 +1,6 @@
 """`interlock client`: list, connect, diff, undo."""
 
+import asyncio
 import json
 import os
 import subprocess
@@ -12,6 +13,7 @@ from interlock.cli.clients.file import surroundings
 from interlock.cli.clients.table import CLIENTS
 from tests.cli.golden import SECRETS, golden, place
 from tests.cli.running import COMMAND, Interlock, Outcome, configure, environment
+from tests.postgres_server import PostgresServer
 
 
 @pytest.fixture(autouse=True)
@@ -191,7 +193,13 @@ def test_the_newest_change_is_undone_first(il: Interlock) -> None:
     assert (done.exit, "changed nothing" in done.err) == (2, True)
 
 
-def test_servers_that_were_added_beside_the_file_count_as_taken_over(il: Interlock, tmp_path: Path) -> None:
+@pytest.mark.parametrize("store", ["sqlite", "postgres"])
+def test_servers_that_were_added_beside_the_file_count_as_taken_over(
+    il: Interlock, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, store: str
+) -> None:
+    if store == "postgres":
+        server: PostgresServer = request.getfixturevalue("postgres")
+        monkeypatch.setenv("INTERLOCK_STORE", server.address(asyncio.run(server.new_database())))
     place("zed", surroundings())
     assert il("server", "add", "files", "--command", "/opt/tools/mcp-files --root '/srv/ünïcode docs'").exit == 4
 

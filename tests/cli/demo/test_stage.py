@@ -5,15 +5,15 @@ from pathlib import Path
 import pytest
 
 from interlock.cli.demo.stage import SERVER, config_text, stage
+from interlock.config.load import load_text
 from interlock.core.safety import Posture
-from tests.running import config_of
 
 pytestmark = pytest.mark.anyio
 
 
 def test_the_configuration_is_one_whatever_the_folder_is_called(tmp_path: Path) -> None:
     folder = tmp_path / "it's: {a} #folder"
-    settings = config_of(tmp_path, config_text(folder)).settings
+    settings = load_text(config_text(folder), "demo", {}).settings
 
     assert settings.servers[SERVER].cwd == str(folder)
     assert settings.posture is Posture.GUARDED

@@ -171,10 +171,26 @@ async def test_sixty_kilobytes_of_arguments_are_there_to_the_last_line(tmp_path:
         await stage.held(command=text)
         pane = stage.app.query_one("#detail", Pane)
         await stage.sees(lambda: text in "".join(line[4:].strip() for line in stage.detail).replace('"', ""))
+        await stage.sees(lambda: pane.max_scroll_y > 0)
         await stage.press("space")
         await stage.sees(lambda: pane.scroll_offset.y > 0)
         await stage.press("pageup")
         await stage.sees(lambda: pane.scroll_offset.y == 0)
+
+
+async def test_whoever_reads_a_long_card_stays_where_he_is_when_the_window_changes(tmp_path: Path) -> None:
+    async with watching(tmp_path) as stage:
+        await stage.held(command="word " * 2_000)
+        pane = stage.app.query_one("#detail", Pane)
+        await stage.sees(lambda: pane.max_scroll_y > 0)
+        await stage.press("space")
+        await stage.sees(lambda: pane.scroll_offset.y > 0)
+        lines, read_to = len(stage.detail), pane.scroll_offset.y
+        await stage.pilot.resize_terminal(70, 24)
+        await stage.sees(lambda: len(stage.detail) > lines)
+        await stage.pilot.pause()
+
+        assert pane.scroll_offset.y == read_to
 
 
 async def test_on_a_wide_screen_list_and_card_stand_side_by_side(tmp_path: Path) -> None:

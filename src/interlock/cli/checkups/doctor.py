@@ -20,6 +20,7 @@ from interlock.cli.checkups.clients import clients_check
 from interlock.cli.checkups.codes import CODES
 from interlock.cli.checkups.live import dashboard_check, live_checks, unchecked
 from interlock.cli.checkups.repair import DONE, FAILED, PLANNED, Outcome, repair
+from interlock.cli.checkups.shared import SharedStore, unknown_place
 from interlock.cli.clients.file import surroundings
 from interlock.cli.command import Options, Values, Verb, add_json
 from interlock.cli.gateway import Api, folder_of, remote, running_at, through_gateway
@@ -54,8 +55,10 @@ def _doctor(values: Values) -> Exit:
         return _prove(values)
     if values.dry_run and not values.fix:
         raise bad("--dry-run says what --fix would do", "Add --fix, or leave --dry-run out.")
-    repairs = repair(folder_of(values), dry=values.dry_run) if values.fix else []
-    checks = _checks(values)
+    folder = folder_of(values)
+    shared = _shared(_config(values), folder)
+    repairs = repair(folder, dry=values.dry_run, shared=shared is not None) if values.fix else []
+    checks = _checks(values, shared)
     found = [each for each in checks if each.state != OK]
     if values.json:
         told = [_repair_as_json(each) for each in repairs]
@@ -84,13 +87,19 @@ def _list_codes(*, as_json: bool) -> Exit:
     return Exit.OK
 
 
-def _checks(values: Values) -> list[Check]:
+def _checks(values: Values, shared: SharedStore | ConfigError | None) -> list[Check]:
     folder, now = folder_of(values), SystemClock().now()
     config = _config(values)
     # The folder and the database are looked at before a gateway of our own could make them.
     in_folder, lock = checkup_folder.folder_check(folder), checkup_folder.lock_check(folder)
-    database, last_at = checkup_folder.database_check(folder, _anchor(config, folder))
-    schema = checkup_folder.schema_check(folder)
+    if isinstance(shared, SharedStore):
+        (database, last_at), schema = shared.database_check(), shared.schema_check()
+    elif shared is not None:
+        (database, schema), last_at = unknown_place(), None
+    else:
+        database, last_at = checkup_folder.database_check(folder, _anchor(config, folder))
+        schema = checkup_folder.schema_check(folder)
+    harm = _why_not_started(folder, database, schema, shared=shared is not None)
     address = _address(values)
     return [
         checkup.config_check(config),
@@ -101,7 +110,7 @@ def _checks(values: Values) -> list[Check]:
         checkup.gateway_check(address, config),
         _dashboard(folder, address),
         checkup.commands_check(config, os.environ),
-        *_live(values, config, address, _why_not_started(folder, database, schema), now),
+        *_live(values, config, address, harm, now),
         checkup.rules_check(config),
         checkup.machine_check(folder, last_at, now),
         clients_check(surroundings()),
@@ -137,8 +146,26 @@ def _anchor(config: "Config | ConfigError", folder: DataFolder) -> Path | None:
     return anchor_of(config, folder.path)
 
 
-def _why_not_started(folder: DataFolder, database: Check, schema: Check) -> str:
+def _shared(config: "Config | ConfigError", folder: DataFolder) -> SharedStore | ConfigError | None:
+    """The database of the configuration; None for the file in the folder; what is wrong where the log of the folder is
+    in a database and nobody can say in which."""
+    if folder.is_of_a_run:
+        return None
+    from interlock.app.compiled import store_address
+
+    try:
+        if isinstance(config, ConfigError):
+            raise config
+        address = store_address(config, os.environ)
+    except ConfigError as unusable:
+        return None if folder.known_chain() is None else unusable
+    return None if address == "sqlite" else SharedStore(folder, address, _anchor(config, folder))
+
+
+def _why_not_started(folder: DataFolder, database: Check, schema: Check, *, shared: bool) -> str:
     """What a gateway of our own would do to the database that nobody asked for; empty when nothing."""
+    if shared and FAIL in (database.state, schema.state):
+        return "its database is not as it should be"
     if database.state == FAIL and not os.path.exists(folder.database):
         return "starting one would begin a new log"
     return "starting one would bring the database to another version" if schema.state == WARN else ""

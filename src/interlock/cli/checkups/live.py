@@ -213,7 +213,8 @@ def store_check(checks: Sequence[Mapping[str, Any]]) -> Check:
     if found["ok"]:
         return Check("store", OK, found["text"])
     told = f"{found['text']} Calls that need a record are refused."
-    return Check("store", FAIL, told, f"See that there is room, and that the database can be written to. {_AGAIN}")
+    fix = "See that the database answers and can be written to, and that its disk has room."
+    return Check("store", FAIL, told, f"{fix} {_AGAIN}")
 
 
 def seals_check(listed: Mapping[str, Any]) -> Check:
@@ -222,7 +223,7 @@ def seals_check(listed: Mapping[str, Any]) -> Check:
         fix = "`interlock audit verify` looks closer. Keep a copy of the folder and of the anchor before anything else."
         return Check("seals", FAIL, listed["disagreement"], fix)
     if listed["problem"]:
-        fix = "See that there is room, that the folder of the anchor is there, and that seal.key can be used."
+        fix = "See that the database can be written to, the folder of the anchor is there, and seal.key can be used."
         return Check("seals", FAIL, f"The log cannot be sealed: {listed['problem']}.", f"{fix} {_AGAIN}")
     if not listed["anchor"]:
         return Check("seals", OK, errors.RUN_NOT_SEALED().text)

@@ -38,10 +38,12 @@ class Outcome:
     problem: str = ""
 
 
-def repair(folder: DataFolder, *, dry: bool) -> list[Outcome]:
-    """Mend what can be mended by itself, or only say what that would be."""
+def repair(folder: DataFolder, *, dry: bool, shared: bool = False) -> list[Outcome]:
+    """Mend what can be mended by itself, or only say what that would be. `shared` says that the record is in a database
+    that others use too: then a file here is an old one, and the version of that database is for somebody to decide."""
     # Each kind is looked for when its turn comes: a folder has to be readable before anything in it can be found.
-    return [_outcome(each, dry=dry) for look in (_folder, _modes, _lock, _schema) for each in look(folder)]
+    looks = (_folder, _modes, _lock) if shared else (_folder, _modes, _lock, _schema)
+    return [_outcome(each, dry=dry) for look in looks for each in look(folder)]
 
 
 def _outcome(wanted: Repair, *, dry: bool) -> Outcome:

@@ -20,8 +20,8 @@ from interlock.cli.clients.gather import is_our_entry
 from interlock.cli.clients.journal import Change, Journal
 from interlock.cli.clients.table import CLIENTS, Client
 from interlock.cli.command import Options, Values, Verb, add_json
-from interlock.cli.gateway import folder_of
-from interlock.cli.inputs import known
+from interlock.cli.gateway import folder_of, unusable_store
+from interlock.cli.inputs import known, store_of
 from interlock.cli.render import counted, note, print_json, print_lines, print_table, print_text
 from interlock.clock import SystemClock
 from interlock.config.load import Config, load
@@ -145,14 +145,21 @@ def servers_of(values: Values, config: Config) -> dict[str, Server]:
     """The servers of the configuration, and those that were added beside it."""
     from pydantic import ValidationError
 
+    from interlock.app.compiled import store_address
     from interlock.store.inspect import kept_servers
+    from interlock.store.postgres_address import shown_database
     from interlock.store.protocol import StoreUnavailable
 
     folder = folder_of(values)
+    store = "sqlite"
     try:
-        kept = kept_servers(folder.database)
+        # Without a file yet, the environment may name a store all the same.
+        there = config.file is not None and os.path.lexists(config.file)
+        store = store_address(config, os.environ) if there or values.config else store_of(values)
+        kept = kept_servers(folder.database, store)
     except StoreUnavailable as failed:
-        raise InterlockError(errors.STORE_UNUSABLE(folder=folder.path, problem=failed)) from None
+        database = None if store == "sqlite" else shown_database(store)
+        raise InterlockError(unusable_store(folder, database, failed)) from None
     found: dict[str, Server] = {}
     for name, each in kept.items():
         try:

@@ -63,7 +63,7 @@ def present_api(folder: DataFolder) -> Api:
 
 async def follow(connect: Callable[[], Api], tell: Callable[[News], None], pause: float = PAUSE) -> None:
     """Tell what waits and what happens, for ever. Raises what asking again would not mend."""
-    last: int | None = None
+    last: int | str | None = None
 
     def happened(event: Mapping[str, Any]) -> None:
         nonlocal last
@@ -92,7 +92,7 @@ async def waiting(api: Api) -> Waiting:
 
 
 async def _listen(
-    api: Api, last: int | None, tell: Callable[[News], None], happened: Callable[[Mapping[str, Any]], None]
+    api: Api, last: int | str | None, tell: Callable[[News], None], happened: Callable[[Mapping[str, Any]], None]
 ) -> None:
     """Tell what happens until the stream ends."""
     async with api.stream("approvals", "stream", query={}, last_event=last) as response:

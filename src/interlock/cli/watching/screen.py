@@ -187,10 +187,12 @@ class WatchApp(App[Exit | InterlockError]):
         if chosen is None:
             return [Text(), Text("Nothing waits for approval. Calls that are held appear here by themselves.", "dim")]
         head, *rest = card(chosen, self._clock.now())
-        if self._rest is None or self._rest[0] is not chosen or self._rest[1] != width:
-            self._rest = chosen, width, [each for line in rest for each in folded(line, width)]
+        known = self._rest
+        if known is None or known[0] is not chosen:
             self._detail.scroll_home(animate=False)
-        return [*folded(head, width), *self._rest[2]]
+        if known is None or known[0] is not chosen or known[1] != width:  # at another width whoever reads stays there
+            known = self._rest = chosen, width, [each for line in rest for each in folded(line, width)]
+        return [*folded(head, width), *known[2]]
 
     def _say(self, text: str, *, asks: bool = False) -> None:
         """Tell something in the line for messages; what asks for a key stands out."""

@@ -64,7 +64,7 @@ async def _print_last(api: Api, values: Values) -> set[str]:
 async def _follow(api: Api, values: Values) -> Exit:
     query = {name: value for name, value in call_query(values).items() if value is not None}
     shown: set[str] | None = None
-    last: int | None = None
+    last: int | str | None = None
     while True:
         async with api.stream("events", query={"types": "activity"}, last_event=last) as response:
             if shown is None:

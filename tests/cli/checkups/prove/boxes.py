@@ -24,7 +24,7 @@ def unchanged(value: object, *_: object) -> object:
 
 def user_of(folder: Path) -> DataFolder:
     """The data folder of the user."""
-    return DataFolder(folder / "user")
+    return DataFolder(folder / "data")
 
 
 async def tried_on(

@@ -12,6 +12,7 @@ from interlock.core.lifecycle import CallState
 from interlock.core.safety import SafetyClass
 from interlock.store.protocol import Activity, ActivityType, KeptServer
 from tests.cli.checkups.prove.boxes import user_of
+from tests.postgres_server import PostgresServer
 from tests.running import config_of
 
 TEXT = """
@@ -94,8 +95,15 @@ def test_without_a_database_each_server_lists_a_few_tools(copied: Copy) -> None:
     assert copied.notes == ()
 
 
-async def test_what_was_reviewed_set_and_added_is_taken_over(tmp_path: Path) -> None:
-    config, why = config_of(tmp_path, TEXT), Activity("a", 1, ActivityType.SYSTEM, CallState.SUCCESS, {})
+@pytest.mark.parametrize("store", ["sqlite", "postgres"])
+async def test_what_was_reviewed_set_and_added_is_taken_over(
+    tmp_path: Path, request: pytest.FixtureRequest, store: str
+) -> None:
+    if store == "postgres":
+        server: PostgresServer = request.getfixturevalue("postgres")
+        store = server.address(await server.new_database())
+    config = config_of(tmp_path, f"store: '{store}'{TEXT}")
+    why = Activity("a", 1, ActivityType.SYSTEM, CallState.SUCCESS, {})
     reviewed = {"search": Reviewed(definition_of('{"description":"d","name":"search"}')), "gone": Reviewed(None)}
     with user_of(tmp_path).hold() as hold:
         async with running_gateway(config, hold, servers=False, environ={}) as gateway:
@@ -114,6 +122,7 @@ async def test_what_was_reviewed_set_and_added_is_taken_over(tmp_path: Path) -> 
     assert found.notes == ("The server 'odd' that was added does not fit any more and is left out.",)
 
 
+@pytest.mark.sqlite("the file is no database")
 def test_a_database_that_cannot_be_read_is_said_to_be(tmp_path: Path) -> None:
     user_of(tmp_path).path.mkdir()
     user_of(tmp_path).database.write_bytes(b"no database at all")

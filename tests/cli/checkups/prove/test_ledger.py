@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import sqlite3
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -13,11 +12,13 @@ from interlock.core.lifecycle import CallState
 from interlock.record import RecordWait
 from interlock.store.audit.anchor import ANCHOR
 from interlock.store.audit.verify import Verification
+from interlock.store.folder import DATABASE
 from interlock.store.protocol import Activity, ActivityType, StoreUnavailable
 from interlock.store.sqlite import SqliteStore
 from tests.cli.checkups.prove.boxes import DENIES, tried_on, unchanged, user_of
 from tests.running import config_of
-from tests.store.audit.logs import call, tamper
+from tests.store.audit.logs import call
+from tests.stores import tamper
 
 
 @pytest.mark.parametrize("name", ["tampering", "no-secrets", "no-record"])
@@ -101,11 +102,11 @@ async def test_where_all_that_is_allowed_reads_the_record_need_not_come_first(tm
 
 
 async def written(folder: Path, *more: Activity) -> Path:
-    """A log of the user's, with what a first start writes into it, and more."""
+    """The data folder of a user whose log has what a first start writes into it, and more."""
     with user_of(folder).hold() as hold:
         async with running_gateway(config_of(folder), hold, servers=False) as gateway:
             await gateway.store.write(more)
-    return user_of(folder).database
+    return user_of(folder).path
 
 
 async def test_without_a_log_there_is_none_to_check(tmp_path: Path) -> None:
@@ -120,31 +121,30 @@ async def test_the_own_log_verifies(tmp_path: Path) -> None:
 
 
 async def test_an_own_log_that_was_changed_is_found(tmp_path: Path) -> None:
-    database = await written(tmp_path)
-    with contextlib.closing(sqlite3.connect(database, isolation_level=None)) as connection:
-        connection.execute("DROP TRIGGER entry_stays")
-        connection.execute("UPDATE entry SET text = text || ' ' WHERE seq = 1")
+    tamper(await written(tmp_path), "UPDATE entry SET text = text || ' ' WHERE seq = 1")
     result = await tried_on(tmp_path, "own-log")
 
     assert (result.state, result.text.startswith("Record 1 of your own log")) == ("BROKEN", True)
 
 
+@pytest.mark.sqlite("the file is taken away")
 async def test_an_own_log_that_is_gone_is_missed_by_its_anchor(tmp_path: Path) -> None:
-    (await written(tmp_path)).unlink()
+    (await written(tmp_path) / DATABASE).unlink()
     result = await tried_on(tmp_path, "own-log")
 
     assert (result.state, "and so is the whole log: the anchor has" in result.text) == ("BROKEN", True)
 
 
 async def test_seals_that_were_taken_out_of_the_own_log_are_missed(tmp_path: Path) -> None:
-    database = await written(tmp_path)
-    await written(tmp_path, *(call(number) for number in range(3)))
-    tamper(database.parent, ("DELETE FROM seal WHERE seq = (SELECT min(seq) FROM seal)", ()))
+    await written(tmp_path)
+    folder = await written(tmp_path, *(call(number) for number in range(3)))
+    tamper(folder, "DELETE FROM seal WHERE seq = (SELECT min(seq) FROM seal)")
     result = await tried_on(tmp_path, "own-log")
 
     assert (result.state, "the anchor has its seal, which was taken out of the log" in result.text) == ("BROKEN", True)
 
 
+@pytest.mark.sqlite("the file is no database")
 async def test_an_own_log_that_cannot_be_read_is_said_to_be(tmp_path: Path) -> None:
     user_of(tmp_path).path.mkdir()
     user_of(tmp_path).database.write_bytes(b"no database at all")
@@ -154,19 +154,11 @@ async def test_an_own_log_that_cannot_be_read_is_said_to_be(tmp_path: Path) -> N
 
 
 SEALS = "DELETE FROM seal"
-"""Whoever can write to the file can do that, and has no key for new ones."""
-
-
-def rid_of(database: Path, *statements: str) -> None:
-    """Take something out of a log, its guards included, and put those back."""
-    with contextlib.closing(sqlite3.connect(database, isolation_level=None)) as connection:
-        guards = connection.execute("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'").fetchall()
-        for each in (*(f'DROP TRIGGER "{name}"' for name, _ in guards), *statements, *(sql for _, sql in guards)):
-            connection.execute(each)
+"""Whoever can write to the database can do that, and has no key for new ones."""
 
 
 async def test_an_own_log_without_a_seal_is_never_said_to_hold(tmp_path: Path) -> None:
-    rid_of(await written(tmp_path), SEALS)
+    tamper(await written(tmp_path), SEALS)
     (user_of(tmp_path).path / ANCHOR).unlink()
     result = await tried_on(tmp_path, "own-log")
 

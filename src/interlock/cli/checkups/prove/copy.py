@@ -9,6 +9,7 @@ This module refuses to change a setting that decides anything about a call.
 """
 
 import itertools
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
@@ -19,6 +20,7 @@ from pydantic import ValidationError
 from interlock.config.tree import AuthScope, Jwt, Notices, Server
 from interlock.core.model import JsonObject
 from interlock.core.safety import Posture
+from interlock.errors import ConfigError
 from interlock.store.folder import DataFolder
 from interlock.store.inspect import Remembered, remembered
 from interlock.store.protocol import StoreUnavailable
@@ -66,7 +68,7 @@ class Copy:
 
 def copy_of(config: "Config", folder: DataFolder, address: Callable[[str], str]) -> Copy:
     """A copy in which every server is one of ours, at the address that is given for its name."""
-    known, notes = _remembered(folder)
+    known, notes = _remembered(config, folder)
     servers, unfit = _servers(config, known)
     own = _own(servers)
     tools = {name: known.tools.get(name) or GENERIC for name in servers}
@@ -91,10 +93,12 @@ def copy_of(config: "Config", folder: DataFolder, address: Callable[[str], str])
     return Copy(copied, tools, own, (*notes, *unfit))
 
 
-def _remembered(folder: DataFolder) -> tuple[Remembered, tuple[str, ...]]:
+def _remembered(config: "Config", folder: DataFolder) -> tuple[Remembered, tuple[str, ...]]:
+    from interlock.app.compiled import store_address
+
     try:
-        return remembered(folder.database), ()
-    except StoreUnavailable as failed:
+        return remembered(folder.database, store_address(config, os.environ)), ()
+    except (StoreUnavailable, ConfigError) as failed:
         return Remembered(), (
             f"What is known of the servers could not be read ({failed}); stand-ins list a few tools.",
         )

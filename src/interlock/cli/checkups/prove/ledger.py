@@ -2,21 +2,24 @@
 
 import asyncio
 import contextlib
+import os
 import secrets
 import shutil
 import sqlite3
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from interlock.app.compiled import anchor_of
+from interlock.app.compiled import anchor_of, store_address
 from interlock.cli.checkups.prove.proof import Broken, NotApplicable, Proof
 from interlock.cli.checkups.prove.sandbox import Sandbox, Target
 from interlock.cli.render import counted
 from interlock.core.model import Json
 from interlock.core.safety import SafetyClass
+from interlock.errors import ConfigError
 from interlock.store.audit.check import check_folder, lost_log
 from interlock.store.audit.keys import PUBLIC
-from interlock.store.audit.sqlite_log import NoLog, open_log
+from interlock.store.audit.place import LogPlace, place_of
+from interlock.store.audit.sqlite_log import NoLog
 from interlock.store.audit.verify import Span, Verification
 from interlock.store.folder import DATABASE
 from interlock.store.protocol import StoreUnavailable
@@ -92,10 +95,12 @@ async def own_log(box: Sandbox) -> str:
     folder = box.user
     anchor = anchor_of(box.user_config, folder.path)
     try:
-        if not folder.database.exists() and lost_log(folder.path, anchor) is None:
+        place = place_of(folder, store_address(box.user_config, os.environ))
+        begun = folder.database.exists() if place.address is None else place.chain is not None
+        if not begun and lost_log(folder.path, anchor) is None:
             raise NotApplicable("there is no log in your data folder yet")
-        found = await asyncio.to_thread(_checked, folder.path, anchor)
-    except (StoreUnavailable, OSError, ValueError) as unreadable:
+        found = await asyncio.to_thread(_checked, place, anchor)
+    except (StoreUnavailable, ConfigError, OSError, ValueError) as unreadable:
         raise Broken(f"Your own log could not be read: {unreadable}") from None
     if found.broken is not None:
         raise Broken(f"Record {found.broken.seq} of your own log: {found.broken.problem}.")
@@ -118,13 +123,13 @@ def _unshown(found: Verification) -> str:
     return found.notes[0].removesuffix(".") if found.notes else ""
 
 
-def _checked(folder: Path, anchor: Path) -> Verification:
+def _checked(place: LogPlace, anchor: Path) -> Verification:
     try:
-        with open_log(folder / DATABASE) as log:
+        with place.open(place.chain) as log:
             first = max(1, log.end - NEWEST + 1)
-    except NoLog:
+    except (NoLog, ValueError):
         first = 1  # the check says whether there was one
-    return check_folder(folder, anchor, Span(first), own=True)
+    return place.check(anchor, Span(first), own=True, only=place.chain)
 
 
 async def no_secrets(box: Sandbox) -> str:
