@@ -15,37 +15,54 @@ help:
 serve: .venv/.run ## set up and start Interlock
 	$(BIN)/interlock serve
 
-# Three parts beside each other, because most of the time is spent waiting for processes that the tests start. That every
+# Four parts beside each other, because most of the time is spent waiting for processes that the tests start, and the check
+# beside them, which keeps one core busy for a minute (`make check` alone says it sooner). That every
 # line of the core is reached by its own tests is shown each time; of the rest, which costs as much again, by `make
 # coverage`. The tests that draw their examples run apart from those that are counted: to count makes them take twice as
 # long, and a line that only chance reaches should have an example of its own.
 CORE := tests/core tests/config/test_roster.py
-WHOLE := tests/behaviours tests/conformance
+LAB := $(wildcard tests/behaviours/test_lab_*.py)
+WHOLE := tests/behaviours
 TORTURE := tests/torture
 BROWSER := tests/browser
-APART := $(WHOLE) $(TORTURE) $(BROWSER)
-test: check .tools/.browser ## set up, check and test everything
+VERBS := tests/cli tests/clients tests/lab
+# Of whole gateways on PostgreSQL those that tell most in less than a minute; `make torture` has them all.
+SAMPLE := $(patsubst %,tests/behaviours/test_%.py,exactly_once restart)
+APART := $(WHOLE) tests/conformance $(TORTURE) $(BROWSER)
+test: .venv/.dev node_modules/.done .tools/.browser ## set up, check and test everything
 	@$(BIN)/coverage erase
 	@sh -c 'HYPOTHESIS_PROFILE=test; export HYPOTHESIS_PROFILE; \
-	$(BIN)/python -m pytest $(WHOLE) > .tools/whole.log 2>&1 & whole=$$!; \
+	make --no-print-directory check > .tools/check.log 2>&1 & check=$$!; \
+	$(BIN)/python -m pytest $(WHOLE) $(LAB:%=--ignore=%) > .tools/whole.log 2>&1 & whole=$$!; \
+	{ $(BIN)/python -m pytest $(VERBS) $(LAB) tests/conformance; verbs=$$?; \
+		INTERLOCK_TEST_STORE=postgres $(BIN)/python -m pytest $(SAMPLE); sample=$$?; \
+		exit $$((verbs || sample)); } > .tools/verbs.log 2>&1 & verbs=$$!; \
 	{ $(BIN)/python -m pytest $(BROWSER); browser=$$?; \
 		$(BIN)/python -m pytest $(TORTURE); torture=$$?; \
-		$(BIN)/python -m pytest $(CORE) -m hypothesis; drawn=$$?; \
-		$(BIN)/coverage run --source=interlock.core -m pytest $(CORE) -m "not hypothesis" \
-			&& $(BIN)/coverage report --fail-under=100; core=$$?; \
-		exit $$((browser || torture || drawn || core)); } > .tools/beside.log 2>&1 & beside=$$!; \
-	trap "kill $$whole $$beside 2> /dev/null" INT TERM; \
-	$(BIN)/python -m pytest tests $(CORE:%=--ignore=%) $(APART:%=--ignore=%); parts=$$?; \
-	wait $$whole; whole=$$?; wait $$beside; beside=$$?; \
-	cat .tools/whole.log .tools/beside.log; exit $$((parts || whole || beside))'
+		exit $$((browser || torture)); } > .tools/beside.log 2>&1 & beside=$$!; \
+	trap "kill $$check $$whole $$verbs $$beside 2> /dev/null" INT TERM; \
+	$(BIN)/python -m pytest tests $(CORE:%=--ignore=%) $(APART:%=--ignore=%) $(VERBS:%=--ignore=%); parts=$$?; \
+	$(BIN)/python -m pytest $(CORE) -m hypothesis; drawn=$$?; \
+	$(BIN)/coverage run --source=interlock.core -m pytest $(CORE) -m "not hypothesis" \
+		&& $(BIN)/coverage report --fail-under=100; core=$$?; \
+	wait $$check; check=$$?; wait $$whole; whole=$$?; wait $$verbs; verbs=$$?; wait $$beside; beside=$$?; \
+	cat .tools/check.log .tools/whole.log .tools/verbs.log .tools/beside.log; \
+	exit $$((check || parts || drawn || core || whole || verbs || beside))'
 
 coverage: .venv/.dev node_modules/.done ## how much of the code the tests of its modules reach
 	HYPOTHESIS_PROFILE=test $(BIN)/coverage run -m pytest tests $(APART:%=--ignore=%)
 	@$(BIN)/coverage report --fail-under=95
 
-torture: .venv/.dev node_modules/.done .tools/.browser ## the full counts of everything that is counted; takes hours
-	HYPOTHESIS_PROFILE=torture INTERLOCK_TEST_TURNS=200 INTERLOCK_TEST_KILLS=200 \
-		INTERLOCK_TEST_QUESTIONS=1000 INTERLOCK_TEST_HOSTILE=1 INTERLOCK_TEST_FUZZ=100000 $(BIN)/python -m pytest
+# First on SQLite, and then what touches a store on PostgreSQL; what is in tests/store runs on both each time. A fleet has no
+# store, and its tests count the processes of the run, among which there would be a server.
+STORED := $(WHOLE) tests/conformance $(filter-out %/test_fleet.py,$(wildcard $(TORTURE)/test_*.py)) $(BROWSER) $(VERBS) tests/app tests/approve tests/receive tests/web \
+	tests/config/test_roster.py tests/forward/test_drift.py tests/test_pipeline.py tests/test_record.py \
+	tests/test_second_key.py
+COUNTS := HYPOTHESIS_PROFILE=torture INTERLOCK_TEST_TURNS=200 INTERLOCK_TEST_KILLS=200 INTERLOCK_TEST_QUESTIONS=1000 \
+	INTERLOCK_TEST_HOSTILE=1 INTERLOCK_TEST_FUZZ=100000 INTERLOCK_TEST_APPROVALS=10000
+torture: .venv/.dev node_modules/.done .tools/.browser ## the full counts, on both stores; takes hours
+	@$(COUNTS) $(BIN)/python -m pytest; sqlite=$$?; \
+	$(COUNTS) INTERLOCK_TEST_STORE=postgres $(BIN)/python -m pytest $(STORED); exit $$((sqlite || $$?))
 
 check: .venv/.dev node_modules/.done ## lint, types, imports
 	$(BIN)/ruff check .
@@ -61,7 +78,7 @@ format: .venv/.dev ## put the code into shape
 # One after the other, whatever the one before found; in the end stands what was missed. QUICK=--quick is a short run.
 QUICK ?=
 BENCHES := start lexicon decide search store verify link_http "lane $(QUICK)" holds dashboard \
-	"scale $(QUICK)" "peers $(QUICK)"
+	"scale $(QUICK)" "replicas $(QUICK)" "peers $(QUICK)"
 bench: .venv/.dev .tools/.browser .tools/peers/.done ## run the measurements; each prints ratios of one run
 	@rm -f .tools/bench.log
 	@for each in $(BENCHES); do set -- $$each; script=bench/$$1.py; shift; \
@@ -88,8 +105,8 @@ docs: .venv/.dev .tools/docs/.done ## write the reference anew and build the sit
 LOCK := $(UV_ENV) $(UV) pip compile -q --generate-hashes --universal --python-version 3.11 --no-emit-index-url \
 	--custom-compile-command 'make lock'
 lock: $(UV) ## pin the dependencies anew
-	$(LOCK) pyproject.toml -o requirements.lock
-	$(LOCK) pyproject.toml --group dev -c requirements.lock -o requirements-dev.lock
+	$(LOCK) pyproject.toml --extra otel -o requirements.lock
+	$(LOCK) pyproject.toml --extra otel --group dev -c requirements.lock -o requirements-dev.lock
 	$(LOCK) --group build -o requirements-build.lock
 	$(LOCK) --group docs -o requirements-docs.lock
 	$(LOCK) --group learn -o requirements-learn.lock

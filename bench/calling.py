@@ -40,6 +40,8 @@ class Calls:
     declared: bool = False
     """Whether the call goes through `call_tool_read` and its like, with an intent."""
     size: int = 64
+    words: bool = False
+    """Whether a long text is made of words, as most are, or is one long word, as an image is."""
     progress: bool = False
     """Whether the caller wants to hear of progress."""
 
@@ -94,7 +96,7 @@ class Requests:
 
 def _message(calls: Calls, run: str, *, writes: bool) -> dict[str, Any]:
     name = calls.write if writes else calls.read
-    arguments: dict[str, Any] = {"text": f"{run}-{FIRST_NUMBER}".ljust(calls.size, "x")}
+    arguments: dict[str, Any] = {"text": (f"{run}-{FIRST_NUMBER}" + _filling(calls))[: calls.size]}
     if calls.declared:
         operation = "write" if writes else "read"
         intent = {"operation_type": operation, "reason": "to see what a call costs"}
@@ -108,6 +110,11 @@ def _message(calls: Calls, run: str, *, writes: bool) -> dict[str, Any]:
     return {"jsonrpc": "2.0", "id": FIRST_NUMBER, "method": "tools/call", "params": params}
 
 
+def _filling(calls: Calls) -> str:
+    return _WORDS * (calls.size // len(_WORDS) + 1) if calls.words else "x" * calls.size
+
+
+_WORDS = ' It was closed by alice on 3 May: the build of "main" failed\nat step 4 (see log/build-1174.txt).'
 _PREFIX = "io.modelcontextprotocol/"
 _MODERN_META = {
     f"{_PREFIX}protocolVersion": MODERN,

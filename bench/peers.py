@@ -25,7 +25,12 @@ MIX = 10
 """Every so-manieth call of the mix writes."""
 ERAS = {MODERN: "", LEGACY: ", legacy"}
 MANY, BOTH = (32,), (32, 1)
-SIZES = {"10 kB": 10_000, "1 MB": 1_000_000}
+SIZES = {
+    "10 kB of words": (10_000, True),
+    "10 kB in one word": (10_000, False),
+    "1 MB of words": (1_000_000, True),
+    "1 MB in one word": (1_000_000, False),
+}
 PACE, QUICK = Pace(2.0, 3, warm_up=1.0), Pace(0.3, 1, warm_up=0.2, slow=2.0)
 TARGETS: dict[str, Target] = {
     "direct": direct,
@@ -76,9 +81,9 @@ def _further() -> Iterator[Row]:
     yield Row("ours, SSE upstream", "ours, SSE upstream", Calls(writes_every=MIX, declared=True), MANY)
     yield Row("ours, progress tokens", "ours", Calls(writes_every=MIX, declared=True, progress=True), MANY)
     # Last, because what they make a target hold shows in the memory of the rows after them.
-    for said, size in SIZES.items():
+    for said, (size, words) in SIZES.items():
         for name in OWN:
-            yield Row(f"{name}, {said}", name, Calls(size=size, declared=name == "ours"), MANY)
+            yield Row(f"{name}, {said}", name, Calls(size=size, words=words, declared=name == "ours"), MANY)
 
 
 def main() -> int:

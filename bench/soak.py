@@ -1,17 +1,20 @@
 """Whether a gateway that works for a while stays as it is: its open files, its threads, its memory.
 
 A real gateway, a real upstream, and callers in a process of their own. First they call as fast as they can, to see how
-much the gateway can do; then for five minutes at half of that, reads and writes, and beside them calls that wait until
-somebody approves them. Every ten seconds is printed what the gateway has open and what it weighs. At the end stands how
-much heavier it becomes in a minute, by least squares over what came after the warm-up, and whether the log it wrote is
-whole and sealed to its end. Threads stand for tasks, which cannot be counted from outside.
+much the gateway can do; then for five minutes at half of that, or with --full without a pause, reads and writes, and
+beside them calls that wait until somebody approves them. One wrong answer ends it. Every ten seconds is printed what
+the gateway has open and what it weighs. At the end stands how much heavier it becomes in a minute, by least squares
+over what came after the warm-up, and whether the log it wrote is whole and sealed to its end. Threads stand for tasks,
+which cannot be counted from outside.
 
-Goals: as many open files and threads at the end as after the warm-up, and a log that is intact. Needs Linux, for /proc.
+Goals: as many open files and threads at the end as after the warm-up, hardly more memory, and a log that is intact.
+Needs Linux, for /proc.
 """
 
 import argparse
 import asyncio
 import contextlib
+import math
 import os
 import statistics
 import sys
@@ -37,6 +40,8 @@ LOOK_SECONDS = 10.0
 HOLDS_A_SECOND = 4.0
 SPREAD = 2
 """By how many the open files and the threads of the second half may exceed those of the first."""
+HEAVIER = 1.03
+"""How many times the memory of the first half that of the second may be."""
 CONFIG = """
 posture: open
 expose: direct
@@ -113,7 +118,8 @@ async def capacity(soak: Soak, callers: list[Caller]) -> float:
 
 
 async def paced(soak: Soak, callers: list[Caller], rate: float, until: float) -> None:
-    """So many calls a second by all callers together. Who comes late does not hurry to catch up."""
+    """So many calls a second by all callers together, or as many as there can be. Who comes late does not hurry to
+    catch up."""
     every = len(callers) / rate
 
     async def at_its_pace(place: int, caller: Caller) -> None:
@@ -141,15 +147,16 @@ async def looking(soak: Soak, began: float, until: float) -> None:
         print(f"  {seen.minutes:8.2f}{seen.files:8}{seen.threads:9}{seen.rss:9.1f}{seen.calls:11,}", flush=True)
 
 
-async def run(soak: Soak, seconds: float) -> None:
+async def run(soak: Soak, seconds: float, *, full: bool) -> None:
     callers = [await connected(soak.port) for _ in range(CALLERS)]
     waiting, answering = await connected(soak.port), await connected(soak.port)
     most = await capacity(soak, callers)
-    print(f"soak: {seconds:g} s at half of {most:,.0f} calls a second, one in {READS_OF} of them a write")
+    load = "all" if full else "half"
+    print(f"soak: {seconds:g} s at {load} of {most:,.0f} calls a second, one in {READS_OF} of them a write", flush=True)
     began = time.perf_counter()
     until = began + seconds
     async with asyncio.TaskGroup() as group:
-        group.create_task(paced(soak, callers, most / 2, until))
+        group.create_task(paced(soak, callers, math.inf if full else most / 2, until))
         group.create_task(held(soak, waiting, Reviewers(soak.ours, [answering]), until))
         group.create_task(looking(soak, began, until))
 
@@ -168,6 +175,7 @@ def goals(soak: Soak, *, intact: bool) -> dict[str, bool]:
     return {
         "no more open files": _stays([each.files for each in warm], half),
         "no more threads": _stays([each.threads for each in warm], half),
+        "hardly more memory": half == 0 or _middle(warm[half:]) <= HEAVIER * _middle(warm[:half]),
         "the log is intact, and sealed to its end": intact,
     }
 
@@ -178,8 +186,13 @@ def _stays(seen: list[int], half: int) -> bool:
     return half == 0 or statistics.median(seen[half:]) - statistics.median(seen[:half]) <= SPREAD
 
 
+def _middle(looks: list[Look]) -> float:
+    return statistics.median(each.rss for each in looks)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description="Whether a gateway that works for a while stays as it is.")
+    parser.add_argument("--full", action="store_true", help="as many calls as it can do, instead of half of them")
     parser.add_argument("seconds", type=float, nargs="?", default=300.0, metavar="SECONDS")
     wanted = parser.parse_args()
     pin(os.getpid(), OTHERS)
@@ -189,7 +202,7 @@ def main() -> int:
         with gateway(folder, CONFIG.format(port=upstream.port)) as ours:
             (token,) = tokens(ours, 1)
             soak = Soak(ours, token)
-            uvloop.run(run(soak, wanted.seconds))
+            uvloop.run(run(soak, wanted.seconds, full=wanted.full))
         found = check_folder(folder / "data", folder / "data" / ANCHOR)
     print(f"  {found.records:,} records in the log, {found.checkpoints} checkpoints, {found.unsealed} not sealed")
     judged = goals(soak, intact=found.intact and not found.unsealed)

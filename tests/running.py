@@ -17,6 +17,7 @@ from interlock.receive.sealed import Seal
 from interlock.receive.turns import Turns
 from interlock.store.folder import DataFolder
 from interlock.store.protocol import Activity, ActivityFilter, ActivityType
+from tests.stores import store_line
 
 SETTLE_SECONDS = 60.0
 """How long the servers of a test may take to start on a busy machine."""
@@ -54,7 +55,7 @@ def desk_tools_of(gateway: Gateway) -> DeskTools:
 def config_of(folder: Path, text: str = "") -> Config:
     """A configuration from a text, with nothing of the machine's own environment in it."""
     file = folder / "interlock.yaml"
-    file.write_text(text, encoding="utf-8")
+    file.write_text(text + store_line(folder / "data", text), encoding="utf-8")
     return load(str(file), {})
 
 

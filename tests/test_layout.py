@@ -34,6 +34,7 @@ TESTED_ELSEWHERE = {
     "store/approval_queries.py": "tests/store/test_approvals.py",
     "store/protocol.py": "tests/store/test_contract.py",
     "store/sql.py": "tests/store/test_contract.py",
+    "store/shared.py": "tests/store/test_postgres_shared.py",
     "store/sql_approvals.py": "tests/store/test_approvals.py",
     "store/seal_queries.py": "tests/store/test_sql_seals.py",
     "web/feed.py": "tests/web/test_events.py",

@@ -17,7 +17,7 @@ from interlock.core.freezes import FreezeKind, Frozen
 from interlock.core.grants import GrantScope
 from interlock.core.lifecycle import CallState
 from interlock.core.safety import SafetyClass
-from interlock.store.protocol import ActivityType, Token
+from interlock.store.protocol import Activity, ActivityType, Token, new_id
 from tests.approving import BOSS, DELETE, Counter, counter, held_config, said, text_of, wanted
 from tests.running import config_of, serving
 from tests.upstream.running import list_other_tools
@@ -70,12 +70,30 @@ async def test_all_who_wait_for_one_approval_get_the_one_outcome(tmp_path: Path)
         calls = [group.create_task(client.call_tool(DELETE, wanted())) for _ in range(10)]
         while sum(each.callers for each in held.board) < 10:  # noqa: ASYNC110 - they come over the wire
             await asyncio.sleep(0.005)
-        (waiting,) = held.board
+        waiting = await held.one()
         await held.approve(waiting.id, scope=GrantScope.IDENTICAL)
         results = [await each for each in calls]
 
     assert {text_of(each) for each in results} == {RAN}
     assert held.sends() == 1, "however wide the grant is, what was waited for together runs once"
+
+
+async def test_a_call_whose_grant_was_revoked_elsewhere_asks_again_and_is_given_no_earlier_outcome(
+    short: Counter,
+) -> None:
+    approval_id, gateway = await pending(short), short.running.gateway
+    await short.approve(approval_id, scope=GrantScope.IDENTICAL)
+    async with short.client() as client:
+        ran = await client.call_tool(DELETE, wanted())
+        (grant,), now = short.board.grants(), gateway.parts.clock.now()
+        why = Activity(new_id(now), now, ActivityType.APPROVAL, CallState.SUCCESS, {})
+        await gateway.store.approvals.revoke_grant(grant.id, now, why)  # as another gateway does it
+        after = await client.call_tool(DELETE, wanted())
+
+    assert text_of(ran) == RAN
+    assert said(after)["status"] == "pending"
+    assert said(after)["approval_id"] != approval_id
+    assert short.sends() == 1
 
 
 async def test_more_than_so_many_who_wait_for_one_approval_are_told_to_come_again(

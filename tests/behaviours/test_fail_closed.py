@@ -6,6 +6,7 @@
     the file is read-only    SQLite says so when a transaction begins    store/child_without_rights
     somebody else writes     a transaction that is kept open, longer     store/test_sqlite
                              than a write waits
+    the database refuses     a trigger                                   store/test_sqlite
     a sync fails             SQLite says so when a transaction ends      torture/test_io_faults: at every statement
     the process is killed    kill -9                                     torture/test_kill
 
@@ -17,7 +18,6 @@ refused too.
 import asyncio
 import contextlib
 import resource
-import sqlite3
 from collections.abc import Callable, Generator
 from pathlib import Path
 
@@ -28,8 +28,8 @@ from interlock import errors
 from interlock.clock import SystemClock
 from tests.behaviours.callers import OK, Doors, Told
 from tests.running import serving
-from tests.store.audit.logs import check
 from tests.store.faults import Faults, failing_disk
+from tests.stores import allow, check, forbid, held_by_another
 from tests.talking import NO_TLS
 from tests.upstream.running import HttpUpstream, http_upstream, received
 
@@ -59,10 +59,15 @@ def read_only(folder: Path, faults: Faults) -> Generator[None]:
 
 @contextlib.contextmanager
 def busy(folder: Path, faults: Faults) -> Generator[None]:
-    with contextlib.closing(sqlite3.connect(folder / "interlock.db", isolation_level=None)) as other:
-        other.execute("BEGIN IMMEDIATE")
+    with held_by_another(folder):
         yield
-        other.execute("ROLLBACK")
+
+
+@contextlib.contextmanager
+def refusing(folder: Path, faults: Faults) -> Generator[None]:
+    forbid(folder)
+    yield
+    allow(folder)
 
 
 @contextlib.contextmanager
@@ -72,11 +77,13 @@ def unsynced(folder: Path, faults: Faults) -> Generator[None]:
     faults.repair()
 
 
+A_FILE = pytest.mark.sqlite("the disk of a gateway without a server")
 Broken = Callable[[Path, Faults], contextlib.AbstractContextManager[None]]
 CONDITIONS: dict[str, Broken] = {
     "the disk is full": full,
     "the file is read-only": read_only,
     "somebody else writes": busy,
+    "the database refuses": refusing,
     "a sync fails": unsynced,
 }
 
@@ -88,7 +95,16 @@ def upstream(tmp_path_factory: pytest.TempPathFactory) -> Generator[HttpUpstream
 
 
 @pytest.mark.parametrize(("wait", "first_read"), [("writes", OK), ("all", REFUSED)], ids=["writes", "all"])
-@pytest.mark.parametrize("what", CONDITIONS)
+@pytest.mark.parametrize(
+    "what",
+    [
+        pytest.param("the disk is full", marks=A_FILE),
+        pytest.param("the file is read-only", marks=A_FILE),
+        "somebody else writes",
+        "the database refuses",
+        pytest.param("a sync fails", marks=A_FILE),
+    ],
+)
 async def test_while_nothing_can_be_recorded_nothing_that_matters_is_sent_and_after_it_all_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, upstream: HttpUpstream, what: str, wait: str, first_read: Told
 ) -> None:

@@ -18,13 +18,13 @@ from interlock.core.lifecycle import CallState
 from interlock.receive import asking as asking_module
 from interlock.receive import parked
 from interlock.store.protocol import Activity, ActivityFilter
-from interlock.store.sqlite import SqliteStore
 from tests.asking import ALL, WORD, Legacy, Modern, Person, asking, connected, token_for
 from tests.behaviours.test_stdio import until
 from tests.clients import typescript
 from tests.clients.script import call
 from tests.fakes import FakeClock
 from tests.running import server_yaml, serving
+from tests.stores import store_of
 from tests.talking import NO_TLS, argv, clean
 from tests.upstream.everything import everything_argv
 from tests.upstream.running import events, received
@@ -455,7 +455,7 @@ async def test_a_legacy_client_that_does_not_answer_is_not_waited_for(
 async def test_a_gateway_that_stops_ends_the_calls_that_wait(tmp_path: Path, http: httpx2.AsyncClient) -> None:
     async with asking(tmp_path, "legacy") as stage:
         await Modern(http, stage.running).call({})
-    store = SqliteStore(stage.running.folder.database, FakeClock())
+    store = store_of(stage.running.folder.path, FakeClock())
     await store.start()
     page = await store.list_activities(ActivityFilter(limit=50))
     await store.close()

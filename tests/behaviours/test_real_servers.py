@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from interlock.core.health import Health
-from tests.cli.running import gateway_beside
+from tests.cli.running import eventually, gateway_beside
 from tests.clients import typescript
 from tests.clients.inspector import inspector_in
 from tests.clients.python import client_in
@@ -191,7 +191,14 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Generator[Stage]:
     folder = tmp_path_factory.mktemp("real")
     (folder / "home").mkdir()
     with world(folder) as given, gateway_beside(folder, RULES + given.yaml()) as running:
+        # A server that fails to start on a busy machine is started again; what is tested here is what they do then.
+        eventually(lambda: not unready(running))
         yield Stage(running, given, folder / "home")
+
+
+def unready(running: Running) -> dict[str, str]:
+    """The servers that cannot be called, and why."""
+    return {each.id: each.problem for each in running.gateway.fleet.states() if each.health is not Health.READY}
 
 
 @pytest.fixture
@@ -205,7 +212,8 @@ def session(stage: Stage, client: str) -> Session:
 def test_all_six_servers_are_connected_and_each_speaks_its_own_era(stage: Stage) -> None:
     states = {each.id: each for each in stage.running.gateway.fleet.states()}
 
-    assert {name: each.health for name, each in states.items()} == dict.fromkeys(CLASSES, Health.READY)
+    assert unready(stage.running) == {}
+    assert states.keys() == CLASSES.keys()
     assert {name for name, each in states.items() if each.protocol_version == "2026-07-28"} == {"git", "time", "fetch"}
 
 

@@ -3,7 +3,6 @@
 import asyncio
 import contextlib
 import signal
-import sqlite3
 import subprocess
 import sys
 from collections.abc import Generator
@@ -18,8 +17,10 @@ from mcp.client import Client
 from interlock.core.approvals import Approval
 from interlock.core.lifecycle import ApprovalState
 from interlock.store.approvals import ApprovalFilter
+from interlock.store.folder import DataFolder
 from interlock.store.protocol import ActivityType
 from tests.approving import DELETE, Counter, counter, held_config, said, text_of, wanted
+from tests.running import config_of
 from tests.talking import NO_TLS, clean
 
 ANSWERED, IN_PERSON = 50, 50
@@ -99,7 +100,7 @@ def address_of(process: "subprocess.Popen[str]", folder: Path) -> str:
 
 
 async def test_after_a_crash_only_what_callers_were_told_to_come_again_for_stays_open(tmp_path: Path) -> None:
-    (tmp_path / "interlock.yaml").write_text(held_config(tmp_path, PATIENT), encoding="utf-8")
+    config_of(tmp_path, held_config(tmp_path, PATIENT))
     with killed_later(tmp_path) as process:
         url = address_of(process, tmp_path)
         async with asyncio.TaskGroup() as group:
@@ -114,7 +115,7 @@ async def test_after_a_crash_only_what_callers_were_told_to_come_again_for_stays
             answered = {str(said(each)["approval_id"]) for each in told}
             for each in range(20):
                 group.create_task(stay(each))
-            await _pending_rows(tmp_path, 40)
+            await _asked(DataFolder(tmp_path / "data"), url, 40)
             process.send_signal(signal.SIGKILL)
             process.wait()
     async with counter(tmp_path, PATIENT) as again:
@@ -127,14 +128,13 @@ async def test_after_a_crash_only_what_callers_were_told_to_come_again_for_stays
     assert (len(found), runs, again.sends()) == (40, [], 0)
 
 
-async def _pending_rows(folder: Path, count: int) -> None:
-    async with asyncio.timeout(30):
-        while True:
-            with contextlib.closing(sqlite3.connect(folder / "data" / "interlock.db")) as connection:
-                (found,) = connection.execute("SELECT count(*) FROM approval WHERE status = 'pending'").fetchone()
-            if found >= count:
-                return
-            await asyncio.sleep(0.02)
+async def _asked(folder: DataFolder, url: str, count: int) -> None:
+    """Wait until so many questions are on record."""
+    pending = url.replace("/mcp", f"/api/v1/approvals?status=pending&limit={count}")
+    headers = {"authorization": f"Bearer {folder.credential()}"}
+    async with httpx2.AsyncClient(headers=headers, verify=NO_TLS) as http, asyncio.timeout(30):
+        while len((await http.get(pending)).json()["items"]) < count:
+            pass
 
 
 async def test_approved_before_the_restart_runs_after_it_once(tmp_path: Path) -> None:

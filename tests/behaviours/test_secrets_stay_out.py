@@ -22,6 +22,7 @@ import re2
 
 from interlock.store.folder import DataFolder
 from tests.issued import Issued, one_of_each
+from tests.stores import kept_in, store_line
 from tests.talking import META, NO_TLS, SECONDS, clean
 
 DEPTHS = range(1, 31)
@@ -133,7 +134,7 @@ def process_in(folder: Path) -> "Generator[subprocess.Popen[bytes]]":
 
 
 def configure(folder: Path, text: str) -> None:
-    (folder / "interlock.yaml").write_text(text, encoding="utf-8")
+    (folder / "interlock.yaml").write_text(text + store_line(folder / "data"), encoding="utf-8")
 
 
 async def eventually(happened: Callable[[], Awaitable[bool]]) -> None:
@@ -261,7 +262,7 @@ async def test_no_secret_is_anywhere_but_with_those_who_sent_it(tmp_path: Path) 
         await read_everything(leak)
         for each in watching:
             each.cancel()
-        kept = {f"while it ran: {file.name}": file.read_bytes() for file in (tmp_path / "data").glob("interlock.db*")}
+        kept = {f"while it ran: {name}": blob for name, blob in kept_in(tmp_path / "data").items()}
     folder = [file for file in (tmp_path / "data").rglob("*") if file.is_file() and file.name != "operator.token"]
     written = {str(file): file.read_bytes() for file in (*folder, tmp_path / "stdout", tmp_path / "stderr")}
 

@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import sqlite3
 import sys
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ import pytest
 from interlock.core.approvals import Approval
 from interlock.core.lifecycle import ApprovalState, CallState
 from tests.approving import DELETE, Counter, counter, said, wanted
+from tests.stores import REFUSALS, run_elsewhere
 from tests.talking import NO_TLS, clean
 
 TEXT = "You cannot approve your own tool call request."
@@ -416,9 +416,8 @@ VOTE = '[{"approver": "worker", "at": 1}]'
 )
 async def test_the_database_itself_refuses(desk: Desk, statement: str) -> None:
     approval_id = await desk.ask(await desk.held.token("worker"))
-    database = desk.held.folder / "data" / "interlock.db"
-    with contextlib.closing(sqlite3.connect(database)) as connection, pytest.raises(sqlite3.IntegrityError):
-        connection.execute(statement)
+    with pytest.raises(REFUSALS):
+        run_elsewhere(desk.held.folder / "data", statement)
 
     found: Approval = await desk.held.approval(approval_id)
     assert (found.status, found.approver) == (ApprovalState.PENDING, None)

@@ -19,12 +19,12 @@ from interlock.core.lifecycle import CallState
 from interlock.receive.identify import mint
 from interlock.record import token_change
 from interlock.store.protocol import ActivityFilter, ActivityType
-from interlock.store.sqlite import SqliteStore
 from tests.behaviours.conftest import ERAS
 from tests.behaviours.test_malformed import request as modern_call
 from tests.behaviours.test_path import calls, said
 from tests.fakes import FakeClock
 from tests.running import Running, config_of, server_yaml, serving
+from tests.stores import store_of
 from tests.talking import SECONDS, Talk, argv, clean, talking
 from tests.upstream.running import SERVER, events, received, stdio_argv
 
@@ -259,7 +259,7 @@ def open_config(folder: Path, argv: list[str]) -> None:
 
 async def recorded(folder: Path) -> list[tuple[str | None, CallState]]:
     """Tool and status of the calls on record, oldest first, when no gateway runs."""
-    store = SqliteStore(folder / "data" / "interlock.db", FakeClock())
+    store = store_of(folder / "data", FakeClock())
     await store.start()
     page = await store.list_activities(ActivityFilter(types=(ActivityType.TOOL_CALL,), limit=100))
     await store.close()

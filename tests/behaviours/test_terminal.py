@@ -20,6 +20,7 @@ from tests.browser.hostile_store import fill
 from tests.cli.running import COMMAND, environment, gateway_beside, run_here
 from tests.cli.seated import seated
 from tests.running import Running, server_yaml
+from tests.stores import store_variable
 from tests.surroundings import isolate
 from tests.upstream.injecting import ALL, TRICKS
 
@@ -32,6 +33,10 @@ LAST = len(TRICKS)
 """The number of what is on record with all tricks at once."""
 
 WORDS: dict[str, list[Sequence[str]]] = {
+    "db migrate": [[]],
+    "db backup": [["backup.db"]],
+    "db check": [[]],
+    "db copy": [["sqlite", "copy.db"]],
     "init init": [["--dry-run", "--no-input"]],
     "open open": [["--print"]],
     "status status": [[]],
@@ -220,7 +225,8 @@ def test_the_log_of_serve_has_a_line_for_each_thing_and_none_that_somebody_else_
     servers = {"no": {"command": f"/nowhere/{TYPED}"}}
     config.write_text(json.dumps({"servers": servers}))
     argv = [*COMMAND, "serve", "--port", "0", "--data-dir", str(tmp_path / "data"), "--config", str(config)]
-    with subprocess.Popen(argv, stderr=subprocess.PIPE, encoding="utf-8", env=environment()) as process:
+    env = environment(**store_variable(tmp_path / "data"))
+    with subprocess.Popen(argv, stderr=subprocess.PIPE, encoding="utf-8", env=env) as process:
         assert process.stderr is not None
         said = ""
         try:

@@ -18,10 +18,11 @@ from interlock.core.model import HoldTerms, Json, JsonObject
 from interlock.lab.run import RunFolder
 from interlock.receive.identify import RESERVED_NAMES, TokenScope, mint
 from interlock.store.protocol import Activity, ActivityType, new_id
-from interlock.store.sqlite import SqliteStore
+from interlock.store.sql import SqlStore
 from tests.browser.hostile import HOSTILE
 from tests.browser.inert import SHORT
 from tests.lab.runs import a_run_that_says
+from tests.stores import store_of
 
 FAR = 10**13
 """A time that is not over while a test runs, in microseconds from now."""
@@ -51,7 +52,7 @@ def _approver(name: str) -> str:
 
 async def fill(data: Path, texts: Sequence[str] = HOSTILE) -> None:
     """Write every hostile string into every kind of row, in a folder that no gateway holds."""
-    store = SqliteStore(data / "interlock.db", SystemClock())
+    store = store_of(data, SystemClock())
     await store.start()
     # At once, because each write by itself waits for the disk.
     await asyncio.gather(*(_fill(store, text, number) for number, text in enumerate(texts)))
@@ -62,7 +63,7 @@ async def fill(data: Path, texts: Sequence[str] = HOSTILE) -> None:
         RunFolder.make(data, f"h{number:03}").keep(replace(run, findings=findings, notes=[text[:REPORTED]]))
 
 
-async def _fill(store: SqliteStore, text: str, number: int) -> None:
+async def _fill(store: SqlStore, text: str, number: int) -> None:
     await _people(store, text, number)
     await _approvals(store, text, number)
     await store.write([call_with(text, number), change_with(text, number)])
@@ -73,7 +74,7 @@ def _told(kind: ActivityType, change: str, **more: Json) -> Activity:
     return Activity(new_id(at), at, kind, CallState.SUCCESS, {"change": change, **more})
 
 
-async def _people(store: SqliteStore, text: str, number: int) -> None:
+async def _people(store: SqlStore, text: str, number: int) -> None:
     """An agent and an approver, each with a token."""
     name, now = name_of(text), SystemClock().now() + number
     scope = TokenScope(name, name, name, (name,), (name,), label=name)
@@ -84,7 +85,7 @@ async def _people(store: SqliteStore, text: str, number: int) -> None:
         await store.add_token(token, _told(ActivityType.TOKEN_CHANGE, "created", principal=name, roles=[name], by=name))
 
 
-async def _approvals(store: SqliteStore, text: str, number: int) -> None:
+async def _approvals(store: SqlStore, text: str, number: int) -> None:
     """Three approvals of the same call, so that a rule is suggested for it, and the grant that one of them became."""
     now, name = SystemClock().now(), name_of(text)
     for turn in range(3):

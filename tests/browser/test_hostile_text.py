@@ -17,10 +17,10 @@ from interlock.core.lifecycle import ApprovalState, CallState
 from interlock.core.model import HoldTerms
 from interlock.store.folder import DataFolder
 from interlock.store.protocol import Activity, ActivityType
-from interlock.store.sqlite import SqliteStore
 from tests.browser.hostile import HOSTILE
 from tests.browser.house import House, Reviewer, house
 from tests.browser.inert import EACH, NOTHING, SHORT, go, quiet
+from tests.stores import store_of
 
 PAGES = Path(interlock.web.__file__).parent / "static" / "pages"
 
@@ -105,7 +105,7 @@ def activity_with(text: str, number: int, now: int) -> Activity:
 
 async def fill(data: Path) -> None:
     clock = SystemClock()
-    store = SqliteStore(data / "interlock.db", clock)
+    store = store_of(data, clock)
     await store.start()
     now = clock.now()
     for number, text in enumerate(HOSTILE):

@@ -21,6 +21,8 @@ from interlock.forward.link_stdio import StdioLink
 from interlock.record import Recorder
 from interlock.second_key import SecondKey
 from interlock.store.audit import sealer
+from interlock.store.postgres import PostgresStore
+from interlock.store.postgres_ledger import PostgresLedger
 from interlock.store.sql_seals import SqlSeals
 from interlock.store.sqlite import SqliteLedger, SqliteStore
 
@@ -30,9 +32,9 @@ ON_ITS_WAY = 0.002
 
 
 class Place(NamedTuple):
-    """A method of the product, and on which side of it the process ends."""
+    """A method of the product, and on which side of it the process ends. Of several owners a gateway has one."""
 
-    owner: type[Any]
+    owners: tuple[type[Any], ...]
     method: str
     after: bool
     only: Callable[..., bool] = lambda *_, **__: True
@@ -45,18 +47,18 @@ def _is_call(_: object, __: int, text: bytes, **___: object) -> bool:
 
 
 PLACES = {
-    "before the record ahead": Place(Recorder, "_open", after=False),
-    "after the record ahead": Place(Recorder, "_open", after=True),
-    "after the send": Place(StdioLink, "_post", True, _is_call, ON_ITS_WAY),
-    "while what a crash left is settled": Place(SqliteStore, "open_activities", after=True),
-    "after the answer came": Place(Fleet, "call", after=True),
-    "before the outcome": Place(Recorder, "outcome", after=False),
-    "after the outcome, before the reply": Place(Recorder, "outcome", after=True),
-    "in the middle of a transaction": Place(SqliteLedger, "_write", after=True),
-    "after the commit, before anybody hears": Place(SqliteLedger, "commit", after=True),
-    "after the approval, before its grant is used": Place(SecondKey, "use", after=False),
-    "a seal that only the anchor has": Place(SqlSeals, "add", after=False),
-    "in the middle of a removal": Place(SqlSeals, "shed", after=True),
+    "before the record ahead": Place((Recorder,), "_open", after=False),
+    "after the record ahead": Place((Recorder,), "_open", after=True),
+    "after the send": Place((StdioLink,), "_post", True, _is_call, ON_ITS_WAY),
+    "while what a crash left is settled": Place((SqliteStore, PostgresStore), "open_activities", after=True),
+    "after the answer came": Place((Fleet,), "call", after=True),
+    "before the outcome": Place((Recorder,), "outcome", after=False),
+    "after the outcome, before the reply": Place((Recorder,), "outcome", after=True),
+    "in the middle of a transaction": Place((SqliteLedger, PostgresLedger), "_write", after=True),
+    "after the commit, before anybody hears": Place((SqliteLedger, PostgresLedger), "commit", after=True),
+    "after the approval, before its grant is used": Place((SecondKey,), "use", after=False),
+    "a seal that only the anchor has": Place((SqlSeals,), "add", after=False),
+    "in the middle of a removal": Place((SqlSeals,), "shed", after=True),
 }
 
 
@@ -76,27 +78,32 @@ def arm(place: Place, number: int) -> None:
         elif left == 0:
             die()
 
-    real: Callable[..., Any] = getattr(place.owner, place.method)
+    for owner in place.owners:
+        setattr(owner, place.method, _wrapped(getattr(owner, place.method), reached, after=place.after))
+
+
+def _wrapped(real: Callable[..., Any], reached: Callable[..., None], *, after: bool) -> Callable[..., Any]:
+    """A method that also says when it is reached."""
 
     @functools.wraps(real)
     def at_once(*given: Any, **named: Any) -> Any:
-        if not place.after:
+        if not after:
             reached(*given, **named)
         result = real(*given, **named)
-        if place.after:
+        if after:
             reached(*given, **named)
         return result
 
     @functools.wraps(real)
     async def in_time(*given: Any, **named: Any) -> Any:
-        if not place.after:
+        if not after:
             reached(*given, **named)
         result = await real(*given, **named)
-        if place.after:
+        if after:
             reached(*given, **named)
         return result
 
-    setattr(place.owner, place.method, in_time if inspect.iscoroutinefunction(real) else at_once)
+    return in_time if inspect.iscoroutinefunction(real) else at_once
 
 
 if __name__ == "__main__":

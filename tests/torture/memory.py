@@ -22,7 +22,7 @@ from interlock.core.freezes import Freeze, Frozen
 from interlock.core.grants import Grant
 from interlock.core.lifecycle import CALL, ApprovalState
 from interlock.core.model import Micros
-from interlock.store.approvals import ApprovalFigures, ApprovalFilter, ApprovalPage
+from interlock.store.approvals import ApprovalFigures, ApprovalFilter, ApprovalPage, Crowd
 from interlock.store.protocol import Activity, ActivityType, StoreUnavailable
 from tests.torture.virtual import LIFE, Life
 
@@ -52,6 +52,7 @@ class MemoryStore:
     def __init__(self, disk: Disk, clock: Clock, chance: random.Random, life: Life, *, failing: float = 0.0) -> None:
         self.disk = disk
         self.clock = clock
+        self.place = "memory"
         self.failing = failing
         """How often a write fails."""
         self.busy = 0
@@ -150,10 +151,13 @@ class MemoryStore:
 
     # Approvals -----------------------------------------------------------------------------------------------------
 
-    async def add_approval(self, approval: Approval, why: Activity) -> bool:
+    async def add_approval(self, approval: Approval, why: Activity, most: Crowd | None = None) -> bool:
         def step() -> bool:
-            pending = (each for each in self.disk.approvals.values() if each.status is ApprovalState.PENDING)
+            pending = [each for each in self.disk.approvals.values() if each.status is ApprovalState.PENDING]
+            own = [each for each in pending if each.requester == approval.requester]
             if any(each.key == approval.key for each in pending):
+                return False
+            if most is not None and Crowd(len(own), len(pending)).fills(most):
                 return False
             self.disk.approvals[approval.id] = approval
             return self._note([why])

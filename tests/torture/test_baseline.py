@@ -15,7 +15,7 @@ from interlock.core.model import Standing
 from interlock.core.toolbook import Listing
 from interlock.forward.drift import Drift
 from interlock.store.protocol import ActivityFilter, ActivityType
-from interlock.store.sqlite import SqliteStore
+from tests.stores import address_of, store_of
 
 KILLS = int(os.environ.get("INTERLOCK_TEST_KILLS", "30")) // 5
 TOOLS = [{"name": f"tool-{number}", "description": "x" * 500} for number in range(3_000)]
@@ -25,10 +25,11 @@ from pathlib import Path
 from interlock.clock import SystemClock
 from interlock.core.toolbook import Listing
 from interlock.forward.drift import Drift
-from interlock.store.sqlite import SqliteStore
+from interlock.app.gateway import store_in
+from interlock.store.folder import DataFolder
 
 async def main():
-    store = SqliteStore(Path(sys.argv[1]), SystemClock())
+    store = store_in(DataFolder(Path(sys.argv[1])), sys.argv[2], SystemClock())
     await store.start()
     drift = Drift(store, SystemClock())
     await drift.load()
@@ -47,9 +48,9 @@ def anyio_backend() -> str:
     return "asyncio"
 
 
-def listed_until_killed(path: Path, seconds: float) -> str:
+def listed_until_killed(folder: Path, seconds: float) -> str:
     """Have another process judge the listing, and kill it so long after it began; what it said of the standings."""
-    argv = [sys.executable, "-c", CHILD, str(path)]
+    argv = [sys.executable, "-c", CHILD, str(folder), address_of(folder)]
     with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as child:
         assert child.stdin is not None
         assert child.stdout is not None
@@ -65,9 +66,8 @@ def listed_until_killed(path: Path, seconds: float) -> str:
 async def test_a_listing_that_was_being_written_is_the_baseline_as_a_whole_or_not_at_all(
     tmp_path: Path, attempt: int
 ) -> None:
-    path = tmp_path / "interlock.db"
-    said = listed_until_killed(path, random.Random(attempt).uniform(0, 0.15))
-    store = SqliteStore(path, SystemClock())
+    said = listed_until_killed(tmp_path, random.Random(attempt).uniform(0, 0.15))
+    store = store_of(tmp_path, SystemClock())
     await store.start()
     baselines = await store.baselines()
     begun = await store.list_activities(ActivityFilter(types=(ActivityType.TOOL_CHANGE,)))

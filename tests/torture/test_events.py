@@ -144,6 +144,7 @@ async def read(gateway: Gateway, last: int, most: int) -> list[Told]:
     return heard
 
 
+@pytest.mark.sqlite("it counts with the ids of events, which are numbers where there is one log")
 async def test_a_reader_that_goes_away_and_comes_back_misses_nothing(gateway: Gateway) -> None:
     chance, heard, comings = random.Random(7), list[Told](), 0
     async with asyncio.timeout(SECONDS), asyncio.TaskGroup() as group:
@@ -185,6 +186,7 @@ def rest_of(reader: socket.socket) -> bytes:
     return b"".join(pieces)
 
 
+@pytest.mark.sqlite("it counts with the ids of events, which are numbers where there is one log")
 async def test_a_reader_that_never_reads_is_cut_and_costs_little_and_can_resume(gateway: Gateway) -> None:
     await gateway.work(100, LONG)
     gateway.forget_the_peak()

@@ -170,6 +170,7 @@ def judge(life: Life, folder: Path, log: Path, *, lasting: bool) -> None:
     assert check(folder / "data", anchored=(folder / "data" / "anchor.jsonl").exists()).intact
 
 
+@pytest.mark.sqlite("what fails is what the standard library opens, statement by statement")
 @pytest.mark.parametrize("lasting", [False, True], ids=["once", "until it is repaired"])
 async def test_wherever_the_disk_fails_nothing_is_sent_without_a_record_and_all_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, http: httpx2.AsyncClient, lasting: bool

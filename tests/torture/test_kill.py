@@ -14,7 +14,6 @@ import os
 import random
 import signal
 import socket
-import sqlite3
 import subprocess
 import sys
 from collections import Counter
@@ -26,9 +25,10 @@ from typing import Any
 import httpx2
 import pytest
 
-from interlock.store.folder import CREDENTIAL, DATABASE
+from interlock.store.audit.anchor import ANCHOR
+from interlock.store.folder import CREDENTIAL
 from tests.running import config_of, server_yaml
-from tests.store.audit.logs import check
+from tests.stores import log_of, rows_in
 from tests.talking import NO_TLS, clean
 from tests.torture.child_gateway import PLACES
 from tests.upstream.running import events, received, stdio_argv
@@ -117,10 +117,6 @@ class Series:
             finally:
                 process.kill()
 
-    def rows(self, sql: str) -> list[tuple[Any, ...]]:
-        with contextlib.closing(sqlite3.connect(f"file:{self.data / DATABASE}?mode=ro", uri=True)) as connection:
-            return connection.execute(sql).fetchall()
-
     def sends(self) -> list[tuple[str, str]]:
         """The tool and the mark of every call that the upstream received."""
         calls = [each.message["params"] for each in received(self.log) if each.method == "tools/call"]
@@ -201,14 +197,15 @@ async def no_child_lives(series: Series) -> None:
 
 
 def is_whole(series: Series) -> None:
-    found = check(series.data, anchored=(series.data / "anchor.jsonl").exists())
+    anchor = series.data / ANCHOR
+    found = log_of(series.data).check(anchor if anchor.exists() else None)
 
     assert found.intact, found
 
 
 def record_agrees(series: Series) -> None:
     """The record against what the upstream received and what the callers were told, while nobody calls."""
-    calls = series.rows("SELECT status, tool, body FROM activity WHERE type = 'tool_call'")
+    calls = rows_in(series.data, "SELECT status, tool, body FROM activity WHERE type = 'tool_call'")
     recorded = [(json.loads(text)["arguments"]["name"], status, tool) for status, tool, text in calls]
     status_of = {mark: status for mark, status, _ in recorded}
     sent = series.sends()
@@ -222,7 +219,7 @@ def record_agrees(series: Series) -> None:
     assert {mark for mark in awaited if status_of.get(mark) != "success"} == set(), "what was answered is on record"
     assert set(status_of.values()) <= {"success", "indeterminate"}, "what has no outcome is not known"
     doubled = "SELECT count(*) FROM entry WHERE kind = 'tool_call' GROUP BY subject, text HAVING count(*) > 1"
-    assert series.rows(doubled) == [], "nothing is told twice"
+    assert rows_in(series.data, doubled) == [], "nothing is told twice"
 
 
 def plan(chance: random.Random) -> list[tuple[str, int]]:
