@@ -136,12 +136,16 @@ def test_a_gateway_hears_the_name_and_the_token_that_came_and_nothing_of_who_bro
 
 def test_callers_stay_at_one_gateway_whatever_their_session_is(tmp_path: Path) -> None:
     answer = b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
-    with behind(answer) as one, behind(answer) as other, nginx(tmp_path / "n", one.address, other.address) as proxy:
-        with httpx2.Client(verify=NO_TLS) as client:
-            for caller in range(CALLERS):
-                for session in range(2):
-                    headers = {"authorization": f"Bearer il_{caller}_x", "mcp-session-id": f"s-{session}"}
-                    client.post(f"{proxy.url}/mcp", content=b"{}", headers=headers)
+    with (
+        behind(answer) as one,
+        behind(answer) as other,
+        nginx(tmp_path / "n", one.address, other.address) as proxy,
+        httpx2.Client(verify=NO_TLS) as client,
+    ):
+        for caller in range(CALLERS):
+            for session in range(2):
+                headers = {"authorization": f"Bearer il_{caller}_x", "mcp-session-id": f"s-{session}"}
+                client.post(f"{proxy.url}/mcp", content=b"{}", headers=headers)
     seen = [[re.findall(rb"bearer il_(\d+)", head)[0] for head in each.heads] for each in (one, other)]
 
     assert set(seen[0]) & set(seen[1]) == set()
