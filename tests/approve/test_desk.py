@@ -381,6 +381,7 @@ async def test_the_approval_of_a_caller_that_was_refused_instead_of_told_to_come
 async def test_an_approval_that_could_not_be_ended_stays_open_for_a_repeat_that_comes_meanwhile(room: Waiting) -> None:
     waiting = waits(room, held(call()))
     (asked,) = await room.asked()
+    await until(lambda: any(each.waiters for each in room.register.board))
     forbid(room.folder)
     waiting.cancel()
     await asyncio.gather(waiting, return_exceptions=True)

@@ -12,6 +12,7 @@ from starlette.types import Receive, Scope, Send
 
 from interlock.alarms import Alarms
 from interlock.errors import ANSWERS, Code, Reason
+from interlock.receive.connection import Whole
 from interlock.receive.exchange import send_json
 
 READ_SECONDS = 30.0
@@ -79,15 +80,15 @@ class Edge:
             return False
         return parts.scheme in ("http", "https") and parts.netloc in (self._hosts or (host,))
 
-    async def body(self, headers: dict[str, str], receive: Receive, *, whole: bool = False) -> bytes:
-        """The whole body, or Refused when it is too long or too slow. It may be known that all of it has arrived."""
+    async def body(self, headers: dict[str, str], receive: Receive, whole: Whole | None = None) -> bytes:
+        """The whole body, or Refused when it is too long or too slow. It may be that all of it has arrived."""
         declared = headers.get("content-length", "0")
         if not declared.isascii() or not declared.isdecimal() or len(declared) > 12:
             raise Refused(400, "The Content-Length is not a number.")
         if int(declared) > self._max_body:
-            raise Refused(413, f"The body is longer than {self._max_body} bytes.")
-        if whole:
-            return await self._read(receive)
+            raise self._too_long()
+        if whole is not None:
+            return self._fitting(whole.body())
         try:
             with self._alarms.deadline(READ_SECONDS):
                 return await self._read(receive)
@@ -104,10 +105,18 @@ class Edge:
             part: bytes = message.get("body", b"")
             length += len(part)
             if length > self._max_body:
-                raise Refused(413, f"The body is longer than {self._max_body} bytes.")
+                raise self._too_long()
             parts.append(part)
             if not message.get("more_body", False):
                 return parts[0] if len(parts) == 1 else b"".join(parts)
+
+    def _fitting(self, body: bytes) -> bytes:
+        if len(body) > self._max_body:
+            raise self._too_long()
+        return body
+
+    def _too_long(self) -> Refused:
+        return Refused(413, f"The body is longer than {self._max_body} bytes.")
 
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")

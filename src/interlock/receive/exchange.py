@@ -13,6 +13,7 @@ from starlette.types import Receive, Send
 
 from interlock.alarms import Alarms
 from interlock.receive import replies
+from interlock.receive.connection import Whole
 
 WATCH_AFTER = 0.05
 MAX_UNREAD, MAX_UNREAD_BYTES = 1000, 1024 * 1024
@@ -45,7 +46,7 @@ class HttpExchange:
     """One request under way. `side` is the task group that owns what has to run beside it.
 
     `statuses` are those of errors, by their code; every other answer goes out with 200, and so does what follows a
-    stream that has begun.
+    stream that has begun. `whole` is there when there is a short way to the client.
     """
 
     def __init__(
@@ -55,12 +56,14 @@ class HttpExchange:
         side: asyncio.TaskGroup,
         alarms: Alarms,
         statuses: Mapping[int, int] = _ALL_WELL,
+        whole: Whole | None = None,
     ) -> None:
         self._receive = receive
         self._send = send
         self._side = side
         self._alarms = alarms
         self._statuses = statuses
+        self._whole = whole
         self._unread: asyncio.Queue[bytes | None] | None = None
         """There once there was something to say before the answer; so is the speaker."""
         self._unread_bytes = 0
@@ -130,8 +133,9 @@ class HttpExchange:
 
     async def _finish(self, answer: bytes) -> None:
         if self._unread is None or self._speaker is None:
-            error = isinstance(answer, replies.ErrorAnswer)
-            await send_json(self._send, self._statuses.get(answer.code, 200) if error else 200, answer)
+            status = self._statuses.get(answer.code, 200) if isinstance(answer, replies.ErrorAnswer) else 200
+            if status != 200 or self._whole is None or not self._whole.answer(answer):
+                await send_json(self._send, status, answer)
             return
         self._unread.put_nowait(None)
         await self._speaker

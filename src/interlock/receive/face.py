@@ -133,7 +133,7 @@ class Face:
             await self._pass_on(incoming)
 
     async def _post(self, incoming: _Incoming) -> None:
-        body = await self._edge.body(incoming.headers, incoming.receive, whole=WHOLE in incoming.scope)
+        body = await self._edge.body(incoming.headers, incoming.receive, incoming.scope.get(WHOLE))
         message = decode_message(body)
         serve = self._server_of(incoming, message)
         if isinstance(message, Request) and serve is not None:
@@ -256,7 +256,8 @@ class Face:
         headers = incoming.scope["headers"] if modern else None
         context = Context(incoming.scope[CALLER_KEY], modern, origin, session, headers)
         statuses = ERROR_CODE_HTTP_STATUS if modern else _LEGACY_STATUSES
-        exchange = HttpExchange(incoming.receive, incoming.send, self._side, self._alarms, statuses)
+        whole = incoming.scope.get(WHOLE)
+        exchange = HttpExchange(incoming.receive, incoming.send, self._side, self._alarms, statuses, whole)
         if session is not None:
             session.running[request.id] = exchange.cancel
         try:
