@@ -1,14 +1,17 @@
-"""A request whose head never comes, or never ends, costs nobody anything."""
+"""A request whose head never comes, or never ends, costs nobody anything; one that comes whole is answered in one."""
 
 import asyncio
+import json
 from collections.abc import AsyncGenerator
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import pytest
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from interlock.alarms import Alarms
 from interlock.receive.connection import MAX_HEAD, MAX_IN_LINE
+from tests.asking import META, MODERN
 from tests.running import serving
 
 SECONDS = 10
@@ -43,6 +46,26 @@ class Client:
             head = await self._reader.readuntil(b"\r\n\r\n")
             assert await self._reader.readexactly(len(ALIVE)) == ALIVE
         return head.partition(b"\r\n")[0]
+
+    async def said(self) -> tuple[bytes, dict[str, Any]]:
+        """The next answer to a call: its head in lower case, and its message."""
+        async with asyncio.timeout(SECONDS):
+            head = (await self._reader.readuntil(b"\r\n\r\n")).lower()
+            length = int(head.partition(b"content-length: ")[2].partition(b"\r\n")[0] or b"0")
+            return head, json.loads(await self._reader.readexactly(length) or b"{}")
+
+    def calling(self, number: int | str, *more: bytes) -> bytes:
+        """A modern call that is answered at once, with further header lines."""
+        meta: dict[str, Any] = {f"{META}protocolVersion": MODERN, f"{META}clientCapabilities": {}}
+        name, arguments = "call_tool_read", {"name": "up:none", "intent": {"operation_type": "read"}}
+        params = {"name": name, "arguments": arguments, "_meta": meta}
+        body = json.dumps({"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": params}).encode()
+        lines = [
+            b"POST /mcp HTTP/1.1", b"Host: " + self._host.encode(), b"Content-Type: application/json",
+            b"Accept: application/json, text/event-stream", b"MCP-Protocol-Version: " + MODERN.encode(),
+            b"Mcp-Method: tools/call", b"Mcp-Name: call_tool_read", b"Content-Length: %d" % len(body), *more,
+        ]  # fmt: skip
+        return b"".join(line + b"\r\n" for line in lines) + b"\r\n" + body
 
     async def is_let_go(self) -> bool:
         """Whether the other side ends the connection without a word."""
@@ -219,3 +242,66 @@ async def test_lines_behind_a_body_are_no_part_of_the_head(client: Client) -> No
     client.send(client.whole[:-2] + IN_CHUNKS + b"Host: elsewhere\r\n\r\n")
 
     assert await client.answer() == b"HTTP/1.1 200 OK"
+
+
+# A call in one piece ----------------------------------------------------------------------------------------------
+
+
+async def test_calls_that_do_not_wait_for_their_answers_are_answered_in_their_order(client: Client) -> None:
+    await client.connect()
+    numbers = list(range(1, MAX_IN_LINE // 2))
+    client.send(b"".join(map(client.calling, numbers)))
+
+    assert [(await client.said())[1]["id"] for _ in numbers] == numbers
+
+
+async def test_a_caller_that_reads_nothing_for_a_while_gets_every_answer_once(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waits, pause = asyncio.Event(), HttpToolsProtocol.pause_writing
+
+    def noted(connection: HttpToolsProtocol) -> None:
+        waits.set()
+        pause(connection)
+
+    monkeypatch.setattr(HttpToolsProtocol, "pause_writing", noted)
+    await client.connect()
+    names = [f"{number}{'x' * 1_000_000}" for number in range(12)]  # an answer repeats it, so it is as long
+    client.send(b"".join(map(client.calling, names)))
+    async with asyncio.timeout(SECONDS):
+        await waits.wait()
+
+    assert [(await client.said())[1]["id"] for _ in names] == names
+
+
+async def test_a_caller_that_wants_no_further_call_is_answered_and_let_go(client: Client) -> None:
+    await client.connect()
+    client.send(client.calling(7, b"Connection: close"))
+    head, message = await client.said()
+
+    assert (message["id"], b"connection: close" in head) == (7, True)
+    assert await client.is_let_go()
+
+
+async def test_a_connection_that_may_be_used_again_is(client: Client) -> None:
+    await client.connect()
+    for number in (1, 2):
+        client.send(client.calling(number))
+        head, message = await client.said()
+
+        assert (message["id"], b"connection: close" in head) == (number, False)
+
+
+async def test_a_body_that_waits_to_be_asked_for_is_asked_for_and_one_that_is_there_is_not(client: Client) -> None:
+    await client.connect()
+    call = client.calling(1, b"Expect: 100-continue")
+    head, _, body = call.partition(b"\r\n\r\n")
+    client.send(head + b"\r\n\r\n")
+    asked, _ = await client.said()
+    client.send(body)
+    _, late = await client.said()
+    client.send(call)
+    at_once, message = await client.said()
+
+    assert asked.startswith(b"http/1.1 100 ")
+    assert (late["id"], message["id"], at_once.startswith(b"http/1.1 200 ")) == (1, 1, True)
