@@ -87,6 +87,25 @@ async def test_what_people_change_at_one_gateway_counts_at_the_other(two: tuple[
         await until(lambda: _unknown(other, text))
 
 
+async def test_each_gateway_says_how_many_there_are(
+    tmp_path: Path, postgres: PostgresServer, two: tuple[Counter, Counter], database: str
+) -> None:
+    one, other = two
+    await until(lambda: _counts(one, 2))
+    (tmp_path / "c").mkdir()
+    async with counter(tmp_path / "c", f"store: {postgres.address(database)}") as third:
+        assert await _counts(third, 3)
+        await until(lambda: _counts(other, 3))
+    await until(lambda: _counts(one, 2))
+
+
+async def _counts(gateway: Counter, wanted: int) -> bool:
+    """Whether people and Prometheus are told of so many."""
+    shown = (await ask(gateway, "GET", "settings"))["gateways"]
+    figures = gateway.running.gateway.parts.metrics.text()[0].decode()
+    return shown == wanted and f"interlock_gateways {float(wanted)}" in figures
+
+
 async def test_a_gateway_that_is_cut_off_refuses_even_reads_and_says_why_and_comes_back_by_itself(
     tmp_path: Path, postgres: PostgresServer, database: str
 ) -> None:
@@ -137,9 +156,10 @@ async def _status(at: Counter, path: str) -> int:
         return (await http.get(f"http://{at.running.host}/{path}")).status_code
 
 
-async def ask(at: Counter, method: str, path: str, body: dict[str, Any] | None = None) -> None:
-    """Ask the REST face as the operator."""
+async def ask(at: Counter, method: str, path: str, body: dict[str, Any] | None = None) -> Any:
+    """What the REST face answers the operator."""
     headers = {"authorization": f"Bearer {at.running.folder.credential()}"}
     async with httpx2.AsyncClient(verify=NO_TLS, headers=headers) as http:
         answer = await http.request(method, f"http://{at.running.host}/api/v1/{path}", json=body)
         assert answer.status_code < 300, answer.text
+        return answer.json() if answer.content else None

@@ -115,7 +115,7 @@ def test_a_gateway_on_postgresql_says_which_database_and_what_is_wrong_when_it_i
 
     told = f"the database {name} in PostgreSQL at {postgres.folder}"
     assert f"activity is recorded in {told}." in said
-    assert f"Store:    {told}" in status.lines
+    assert f"Store:    {told}, used by this gateway alone" in status.lines
     assert "hunter2" not in said + status.out + sealed.err
     assert sealed.exit == 4
     assert "because its database cannot be read" in sealed.err

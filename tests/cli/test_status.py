@@ -8,6 +8,7 @@ import pytest
 
 from interlock import __version__
 from interlock.store.folder import DataFolder
+from tests import stores
 from tests.cli.holding import held
 from tests.cli.running import Beside, Interlock, gateway_beside, work_in
 from tests.stores import sealed_folder, tamper
@@ -49,12 +50,13 @@ def test_a_command_at_work_is_no_gateway(il: Interlock, tmp_path: Path) -> None:
 
 def test_a_running_gateway_is_shown_with_its_servers(il: Interlock, beside: Beside) -> None:
     done = il("status")
+    company = "" if stores.databases is None else ", used by this gateway alone"
 
     assert (done.exit, done.err) == (0, "")
     assert done.lines[:4] == [
         f"Gateway:  http://{beside.running.host} (version {__version__})",
         f"Folder:   {beside.running.folder.path}",
-        f"Store:    {beside.running.gateway.store.place}",
+        f"Store:    {beside.running.gateway.store.place}{company}",
         "Posture:  guarded",
     ]
     table = [line.split(maxsplit=3) for line in done.lines[7:]]

@@ -68,7 +68,7 @@ class Follow:
         began = self._clock.ticks()
         look = await self._shared.begin(self._lease.run)
         self._seen = dict(look.changes)
-        self._lease.looked(began)
+        self._lease.looked(began, len(look.others))
 
     def keep(self, at_once: Mapping[Kind, TakeUp], beside: Mapping[Kind, TakeUp], settle: Settle) -> None:
         """Keep these in step."""
@@ -130,7 +130,7 @@ class Follow:
                     self._seen[kind] = number
                 except Damaged as failed:  # somebody has changed a row by hand: no reason to stop all gateways
                     _report(failed)
-        self._lease.looked(began)
+        self._lease.looked(began, len(look.others))
         self._newest = look.changes
         self._fresh.set()
         self._fresh = asyncio.Event()

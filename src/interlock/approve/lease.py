@@ -22,10 +22,12 @@ class Lease:
         self.run = run
         self._clock = clock
         self._until: Micros | None = None
+        self.others = 0
+        """How many other gateways lived at the last look, as far as anybody knows."""
 
-    def looked(self, began: Micros) -> None:
-        """What a look showed is known here; `began` is when it was begun, in ticks."""
-        self._until = began + IN_TOUCH
+    def looked(self, began: Micros, others: int = 0) -> None:
+        """What a look showed is known here, and so many others; `began` is when it was begun, in ticks."""
+        self._until, self.others = began + IN_TOUCH, others
 
     @property
     def holds(self) -> bool:

@@ -78,7 +78,7 @@ def _lines(report: dict[str, Any]) -> Iterable[str]:
     yield f"Gateway:  {report['address']} (version {settings['version']})"
     yield f"Folder:   {report['folder']}"
     if store := settings.get("store"):  # a gateway that was started before an update does not say
-        yield f"Store:    {store}"
+        yield f"Store:    {store}{_company(settings.get('gateways'))}"
     yield f"Posture:  {settings['posture']}"
     by_status = ", ".join(f"{count} {status}" for status, count in calls.items())
     total = sum(calls.values())
@@ -92,6 +92,12 @@ def _lines(report: dict[str, Any]) -> Iterable[str]:
         yield f"Sealing:  the log is not sealed beyond record {report['seals']['sealed']}: {problem}"
     if not any(each["enabled"] for each in report["servers"]):
         yield "Servers:  none enabled"
+
+
+def _company(gateways: int | None) -> str:
+    if gateways is None:
+        return ""
+    return ", used by this gateway alone" if gateways == 1 else f", shared by {gateways} gateways"
 
 
 def _store_problems(settings: dict[str, Any]) -> Iterable[str]:

@@ -6,7 +6,7 @@ from fastapi import Response
 
 from interlock.core.redact import redact
 from interlock.web.answers import json_answer
-from interlock.web.parts import Here
+from interlock.web.parts import Here, Parts
 from interlock.web.readiness import readiness
 
 
@@ -17,6 +17,12 @@ async def get_settings(here: Here) -> Response:
         "identity": None if standing is None else asdict(standing),
         "listening": here.listening(),
         "store": here.store.place,
+        "gateways": _gateways(here),
         "readiness": asdict(await readiness(here)),
     }
     return json_answer(redact({**here.settings, **now}))
+
+
+def _gateways(here: Parts) -> int | None:
+    """How many use the store, this one counted; None where it has one of its own."""
+    return None if here.room.peers is None else 1 + here.room.peers.lease.others

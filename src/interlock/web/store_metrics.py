@@ -44,6 +44,9 @@ class StoreMetrics(Collector):
         yield CounterMetricFamily(
             "interlock_unrecorded", "Records that had to be written and could not be.", self._unwritten
         )
+        if self._lease is not None:
+            others = self._lease.others
+            yield GaugeMetricFamily("interlock_gateways", "Gateways that use the store, with this one.", 1 + others)
         yield GaugeMetricFamily("interlock_seal_failing", "Whether the log could not be sealed lately.", unsealed)
         yield GaugeMetricFamily(
             "interlock_log_disagrees", "Whether the log lacks what its anchor has seen of it.", disagrees
