@@ -7,7 +7,7 @@ stops. A gateway that is meant for agents opens it at once; one that stands for 
 
 import asyncio
 import contextlib
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from typing import TYPE_CHECKING
 
 from starlette.types import Receive, Scope, Send
@@ -71,8 +71,12 @@ class Entrance:
         assert self._face is not None  # noqa: S101 - it is made before it is ready
         return self._face
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await (self._face or await self.open())(scope, receive, send)
+    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
+        face = self._face
+        return self._first(scope, receive, send) if face is None else face(scope, receive, send)
+
+    async def _first(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await (await self.open())(scope, receive, send)
 
     async def end_sessions(self) -> None:
         if self._face is not None:

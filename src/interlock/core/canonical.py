@@ -7,6 +7,9 @@ forgave more would also forgive an attack. Used for argument digests, tool finge
 import hashlib
 import json
 from collections.abc import Collection
+from typing import cast
+
+import msgspec
 
 from interlock.core.model import Json, JsonObject
 
@@ -17,6 +20,10 @@ RESERVED_ARGUMENTS = frozenset({"_justification", "_approval_id"})
 _write = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=True).encode
 """Made once: `json.dumps` would make a new encoder for every text."""
 
+_write_plain = msgspec.json.Encoder(order="sorted").encode
+_PLAIN = frozenset({str, int, bool, type(None)})
+"""What both encoders write in the same letters, if all of them are ASCII; numbers with a fraction are not."""
+
 
 def canonical_text(value: Json) -> str:
     """The canonical JSON text of a value; lone surrogates are written as escapes, so it always encodes."""
@@ -25,7 +32,19 @@ def canonical_text(value: Json) -> str:
 
 def content_hash(value: Json) -> str:
     """SHA-256 of the canonical text, in hex."""
-    return hashlib.sha256(canonical_text(value).encode("ascii")).hexdigest()
+    return hashlib.sha256(_plain_text(value) or canonical_text(value).encode("ascii")).hexdigest()
+
+
+def _plain_text(value: Json) -> bytes | None:
+    """The canonical text of what most arguments are, a flat object of plain values, in a fifth of the time; None where
+    it might be another one."""
+    if type(value) is not dict or not _PLAIN.issuperset(map(type, cast("dict[str, Json]", value).values())):
+        return None
+    try:
+        text = _write_plain(value)
+    except (UnicodeEncodeError, OverflowError):  # half a letter, or a number of more than 64 bits
+        return None
+    return text if text.isascii() and b"\x7f" not in text else None
 
 
 def argument_digest(arguments: JsonObject, reserved: Collection[str] = RESERVED_ARGUMENTS) -> str:

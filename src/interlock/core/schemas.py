@@ -42,7 +42,7 @@ class Checker:
         """What is wrong with a value; None when it fits, or is not looked at."""
         if self._depth < ANY_DEPTH and is_deeper(value, self._depth):
             return None
-        return next(self._validator.iter_errors(value), None)
+        return None if self._validator.is_valid(value) else next(self._validator.iter_errors(value), None)
 
 
 class Schemas:

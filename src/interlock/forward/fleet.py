@@ -160,7 +160,7 @@ class Fleet:
         known = {each.spec.id: each.spec for each in (*self._running, *self._servers.values())}
         return known[server].call_seconds if server in known else CALL_SECONDS
 
-    async def call(
+    def call(
         self,
         server: str,
         ask: Ask,
@@ -168,14 +168,14 @@ class Fleet:
         *,
         auth_scope: str | None = None,
         caller: str | None = None,
-    ) -> Answer:
+    ) -> Awaitable[Answer]:
         """Carry one call to its upstream; raises LinkDown, LinkTimeout or BadMessage."""
         instances = self._servers.get(server)
         if instances is None:
             raise LinkDown("there is no such server", sent=False)
         if not self._open:
             raise LinkDown("the gateway is about to stop", sent=False)
-        return await instances.call(ask, listener, auth_scope, caller)
+        return instances.call(ask, listener, auth_scope, caller)
 
     async def awake(self, server: str) -> None:
         """Return when an upstream could be called now; one that is down is woken. Raises LinkDown."""

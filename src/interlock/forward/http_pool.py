@@ -115,7 +115,10 @@ class Connection(asyncio.Protocol):
 
     def idle_seconds(self) -> float:
         """For how long this connection may wait for the next request."""
-        said = _KEEP_ALIVE.search(self._answer.head.field(b"keep-alive")) if self._answer.head else None
+        head = self._answer.head
+        if head is None or b"keep-alive" not in head.fields:
+            return IDLE_SECONDS
+        said = _KEEP_ALIVE.search(head.field(b"keep-alive"))
         return min(IDLE_SECONDS, int(said[1]) - IDLE_MARGIN) if said else IDLE_SECONDS
 
     def closing(self) -> bool:

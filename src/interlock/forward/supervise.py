@@ -117,9 +117,9 @@ class Supervisor:
 
     def begin_use(self) -> None:
         """A call waits or runs: until it has ended, the upstream is not closed for want of use."""
+        if not self.in_flight:
+            self._unused.clear()
         self.in_flight += 1
-        self.used_at = self._clock.ticks()
-        self._unused.clear()
 
     def end_use(self) -> None:
         """A call has ended."""
