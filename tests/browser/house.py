@@ -22,7 +22,7 @@ from mcp.client.streamable_http import streamable_http_client
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page
 
 from tests.cli.running import environment
-from tests.stores import store_line
+from tests.stores import store_variable
 from tests.talking import NO_TLS
 
 SECONDS = 30.0
@@ -105,10 +105,11 @@ async def _call(address: str, token: str, tool: str, arguments: dict[str, Any]) 
 @contextlib.contextmanager
 def house(folder: Path, config: str = SAMPLE) -> Generator[House]:
     """Run `interlock serve` until the block ends."""
-    (folder / "interlock.yaml").write_text(config + store_line(folder / "data", config), encoding="utf-8")
+    (folder / "interlock.yaml").write_text(config, encoding="utf-8")
     argv = [sys.executable, "-m", "interlock", "serve", "--data-dir", str(folder / "data"), "--port", "0"]
+    env = {**environment(), **store_variable(folder / "data")}
     with (
-        subprocess.Popen(argv, cwd=folder, env=environment(), stderr=subprocess.PIPE, text=True) as process,
+        subprocess.Popen(argv, cwd=folder, env=env, stderr=subprocess.PIPE, text=True) as process,
         ThreadPoolExecutor(32) as agents,
     ):
         try:
