@@ -349,8 +349,13 @@ def _by_rule(effect: Effect, ground: Ground, terms: HoldTerms, found: KnownTool)
     if effect is Effect.DENY:
         reason = errors.DENIED_BY_RULE(tool=found.tool.shown)
     else:
-        reason = Reason(f"rule '{ground.id}' says {effect.value}")
+        reason = _says(ground.id, effect)
     return _Ruling(effect, (reason,), ground, terms)
+
+
+@lru_cache(maxsize=4096)
+def _says(rule_id: str, effect: Effect) -> Reason:
+    return Reason(f"rule '{rule_id}' says {effect.value}")
 
 
 def _by_posture(facts: Facts, found: KnownTool) -> _Ruling:

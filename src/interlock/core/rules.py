@@ -264,7 +264,8 @@ class RuleBook:
         )
         self._deciding = _Index(each for each in self.rules if each.rule.effect is not None)
         self._forbidding = _Index(each for each in self.rules if each.forbids)
-        self._scoping = _Index(each for each in self.rules if each.rule.auth_scope_id is not None)
+        scoping = [each for each in self.rules if each.rule.auth_scope_id is not None]
+        self._scoping = _Index(scoping) if scoping else None
         self._holding = _Index(_for_any_call(each) for each in self.rules if each.rule.effect is Effect.HOLD)
 
     def deciding(self, query: Query) -> CompiledRule | None:
@@ -281,7 +282,7 @@ class RuleBook:
 
     def auth_scope(self, query: Query) -> str | None:
         """The auth scope that the foremost matching rule with one chooses."""
-        found = self._scoping.first(query)
+        found = None if self._scoping is None else self._scoping.first(query)
         return None if found is None else found.rule.auth_scope_id
 
     def matching(self, query: Query) -> Sequence[CompiledRule]:
