@@ -346,10 +346,7 @@ def _ruling(facts: Facts, found: KnownTool, intent: Intent) -> _Ruling:
 
 
 def _by_rule(effect: Effect, ground: Ground, terms: HoldTerms, found: KnownTool) -> _Ruling:
-    if effect is Effect.DENY:
-        reason = errors.DENIED_BY_RULE(tool=found.tool.shown)
-    else:
-        reason = _says(ground.id, effect)
+    reason = errors.DENIED_BY_RULE(tool=found.tool.shown) if effect is Effect.DENY else _says(ground.id, effect)
     return _Ruling(effect, (reason,), ground, terms)
 
 
