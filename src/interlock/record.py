@@ -14,11 +14,12 @@ import contextlib
 from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from enum import StrEnum
 from functools import partial
-from itertools import groupby
+from itertools import groupby, islice
 from typing import TypeAlias
 
 from msgspec import Struct, structs
 
+from interlock import errors
 from interlock.clock import Clock
 from interlock.core.lifecycle import CALL, CallEvent, CallState, next_call_state
 from interlock.core.model import Allow, Call, Deny, Hold, Json, Micros, Verdict
@@ -26,7 +27,16 @@ from interlock.core.redact import KnownSecrets, redact, redact_text
 from interlock.core.safety import SafetyClass
 from interlock.core.toolbook import ListedTool
 from interlock.kept import Chapter, OpenRecord, Origin, Outcome, Unapproved, activities_of, chapter_of
-from interlock.store.protocol import Activity, ActivityType, Damaged, Store, StoreUnavailable, Token, new_id
+from interlock.store.protocol import (
+    Activity,
+    ActivityType,
+    Damaged,
+    Store,
+    StoreUnavailable,
+    Token,
+    Uncertain,
+    new_id,
+)
 
 GATHER_SECONDS = 0.02
 MOST_GATHERED = 64
@@ -93,8 +103,9 @@ class Recorder:
         """Whether somebody waits for what has gathered."""
         self._writing: asyncio.Future[bool] | None = None
         """What was last given to the store to be waited for, until it is on disk."""
-        self._owed: list[str] = []
-        """The calls that were sent and whose outcome could not be written."""
+        self._owed: dict[str, str] = {}
+        """The calls that may stand open on record: sent ones whose outcome could not be written, and those that were
+        not sent, with why."""
 
     async def refused(
         self, call: Call, found: ListedTool | None, verdict: Deny, origin: Origin, approval: str | None = None
@@ -136,6 +147,9 @@ class Recorder:
                 with contextlib.suppress(StoreUnavailable):
                     await self.outcome(record, Outcome(CallEvent.CANCEL))
                 raise
+            except Uncertain:  # it may stand there as sent, and was not
+                self._owe(record.id, errors.AUDIT_UNAVAILABLE().text)
+                raise
             sent = self._clock.ticks()
             record = structs.replace(record, began=sent, recorded=sent - record.began)
         return record
@@ -165,10 +179,13 @@ class Recorder:
         try:
             ended = await self._written(chapter)
         except StoreUnavailable:
-            if len(self._owed) < MOST_OWED:
-                self._owed.append(record.id)
+            self._owe(record.id)
             raise
         self.on_end(ended)
+
+    def _owe(self, activity_id: str, unsent: str = "") -> None:
+        if len(self._owed) < MOST_OWED:
+            self._owed[activity_id] = unsent
 
     def settle(self) -> None:
         """Queue what has gathered."""
@@ -263,21 +280,21 @@ class Recorder:
         return written
 
     async def _make_up(self) -> None:
-        """Close what the store could not close before, a few at a time. Its callers were told that the outcome is not
-        known, so that is what goes on record; unless it stands there after all, or another gateway has closed it."""
-        owed, self._owed = self._owed[:MOST_MADE_UP], self._owed[MOST_MADE_UP:]
+        """Close what the store could not close before, a few at a time, as its callers were told: that the outcome is
+        not known, or that it was not sent; unless it is closed after all, here or by another gateway."""
+        owed = {each: self._owed.pop(each) for each in list(islice(self._owed, MOST_MADE_UP))}
         try:
-            left = [await self._left_open(each) for each in owed]
-            lost = [structs.replace(each, status=CallState.INDETERMINATE) for each in left if each is not None]
-            if lost:
-                await self._store.write(lost)
+            left = [(await self._left_open(each), unsent) for each, unsent in owed.items()]
+            closed = [_closed(each, unsent) for each, unsent in left if each is not None]
+            if closed:
+                await self._store.write(closed)
         except StoreUnavailable:
-            self._owed += owed
+            self._owed |= owed
         except asyncio.CancelledError:
-            self._owed += owed
+            self._owed |= owed
             raise
         else:
-            for each in lost:
+            for each in closed:
                 self.on_end(each)
 
     async def _left_open(self, activity_id: str) -> Activity | None:
@@ -309,6 +326,14 @@ class Recorder:
         if len(values) != self._known[0]:
             self._known = len(values), KnownSecrets(values, self._key)
         return self._known[1]
+
+
+def _closed(left: Activity, unsent: str) -> Activity:
+    """A call that was left open, as it is known to have ended."""
+    if not unsent:
+        return structs.replace(left, status=CallState.INDETERMINATE)
+    result: dict[str, Json] = {"size": 0, "error": unsent}
+    return structs.replace(left, status=CallState.ERROR, body={**left.body, "result": result})
 
 
 class _Told(Struct, frozen=True):

@@ -10,10 +10,13 @@ import httpx2
 import mcp_types as types
 import pytest
 
+from interlock.core.lifecycle import CallState
 from interlock.core.safety import SafetyClass
+from interlock.store.audit.seal import SealKind
+from interlock.store.protocol import ActivityType
 from tests.approving import DELETE, Counter, counter, said, text_of, wanted
 from tests.postgres_server import PostgresServer
-from tests.store.wire import Wire
+from tests.store.wire import At, Wire
 from tests.talking import NO_TLS
 from tests.upstream.running import stdio_argv
 
@@ -131,6 +134,60 @@ async def test_a_gateway_that_is_cut_off_refuses_even_reads_and_says_why_and_com
     assert (before, ready) == (1, 503)
 
 
+# A commit that nobody heard of -----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+async def wired(tmp_path: Path, postgres: PostgresServer, database: str) -> AsyncIterator[tuple[Wire, Counter]]:
+    """A gateway whose wire to the database breaks when it is told to, until it is mended."""
+    async with (
+        Wire(tmp_path / "w", postgres.folder) as wire,
+        counter(tmp_path, f"store: {wire.address(database)}") as gateway,
+    ):
+        await until(lambda: _is_sealed(gateway))  # what is written by itself is over for a minute
+        yield wire, gateway
+
+
+async def _is_sealed(gateway: Counter) -> bool:
+    sealed = await gateway.running.gateway.store.seals.last(SealKind.CHECKPOINT)
+    sealer = gateway.running.gateway.parts.sealer
+    return sealed is not None and sealer is not None and sealer.is_anchored
+
+
+async def test_whoever_approves_and_does_not_hear_the_end_of_it_is_told_to_look(wired: tuple[Wire, Counter]) -> None:
+    wire, gateway = wired
+    async with gateway.client() as client, asyncio.TaskGroup() as group:
+        calling = group.create_task(client.call_tool(DELETE, wanted("a")))
+        waiting = await gateway.one()
+        wire.breaks, wire.for_good = At.AFTER_COMMIT, True
+        told = await answered(gateway, "POST", f"approvals/{waiting.id}/approve", {})
+        await wire.mend()
+
+    assert (told.status_code, told.json()["code"]) == (503, "AUDIT_UNAVAILABLE")
+    assert "Whether this was done is not known" in told.json()["detail"]
+    assert "Nothing was changed" not in told.text
+    assert (await gateway.approval(waiting.id)).status == "approved"
+    assert (text_of(calling.result()), gateway.sends()) == ("No such note.", 1)
+
+
+async def test_a_call_that_was_not_sent_although_its_record_stands_is_closed_as_such(
+    wired: tuple[Wire, Counter],
+) -> None:
+    wire, gateway = wired
+    async with gateway.client() as client:
+        wire.breaks, wire.for_good = At.AFTER_COMMIT, True
+        refused = await client.call_tool("up__write_note", {"name": "a", "text": "x"})
+        await wire.mend()
+        await until(lambda: _refused(client.call_tool("up__write_note", {"name": "b", "text": "x"}), ""))
+    first, *_ = await gateway.history(ActivityType.TOOL_CALL)
+    result = first.body["result"]
+
+    assert (code_of(refused), gateway.sends()) == ("AUDIT_UNAVAILABLE", 1)
+    assert (first.body["arguments"], first.status) == ({"name": "a", "text": "x"}, CallState.ERROR)
+    assert isinstance(result, dict)
+    assert "cannot be written" in str(result["error"])
+
+
 async def _is(so: bool) -> bool:
     return so
 
@@ -157,9 +214,14 @@ async def _status(at: Counter, path: str) -> int:
 
 
 async def ask(at: Counter, method: str, path: str, body: dict[str, Any] | None = None) -> Any:
+    """What the operator gets from the REST face."""
+    answer = await answered(at, method, path, body)
+    assert answer.status_code < 300, answer.text
+    return answer.json() if answer.content else None
+
+
+async def answered(at: Counter, method: str, path: str, body: dict[str, Any] | None = None) -> httpx2.Response:
     """What the REST face answers the operator."""
     headers = {"authorization": f"Bearer {at.running.folder.credential()}"}
-    async with httpx2.AsyncClient(verify=NO_TLS, headers=headers) as http:
-        answer = await http.request(method, f"http://{at.running.host}/api/v1/{path}", json=body)
-        assert answer.status_code < 300, answer.text
-        return answer.json() if answer.content else None
+    async with httpx2.AsyncClient(verify=NO_TLS, headers=headers, timeout=SOON) as http:
+        return await http.request(method, f"http://{at.running.host}/api/v1/{path}", json=body)

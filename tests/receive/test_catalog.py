@@ -126,6 +126,29 @@ def test_a_variant_calls_the_tool_it_names(name: str) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("beside", "among", "about"),
+    [
+        ({"_approval_id": "a"}, {}, "a"),
+        ({}, {"_approval_id": "b"}, "b"),
+        ({"_approval_id": "a"}, {"_approval_id": "b"}, "b"),
+        ({"_approval_id": ""}, {}, None),
+        ({"_approval_id": 7}, {}, None),
+        ({}, {}, None),
+    ],
+)
+def test_a_variant_may_name_an_approval_beside_the_arguments_or_among_them(
+    beside: dict[str, Json], among: dict[str, Json], about: str | None
+) -> None:
+    params = {"name": "github:get_issue", "args": {"id": 5, **among}, "intent": {"operation_type": "read"}, **beside}
+    call = resolve("call_tool_read", params)
+
+    assert isinstance(call, Call)
+    assert (call.approval_id, call.arguments, call.digest) == (about, {"id": 5}, argument_digest({"id": 5}))
+    (shown,) = (each for each in Catalog().tools_for(AGENT, BOOK, Policy()) if each["name"] == "call_tool_read")
+    assert "_approval_id" in shown["inputSchema"]["properties"]
+
+
 def test_a_direct_call_declares_nothing_and_its_justification_stays_here() -> None:
     call = resolve("db__run_sql", {"sql": "x", "_justification": "why", "_approval_id": "a"}, Catalog(Expose.BOTH))
 

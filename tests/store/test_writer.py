@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 import pytest
 
 from interlock.core.model import JsonObject
-from interlock.store.protocol import StoreUnavailable
+from interlock.store.protocol import StoreUnavailable, Uncertain
 from interlock.store.rows import activity_of, record_of
 from interlock.store.writer import GroupWriter, Job, Limits, Rows
 from tests.store.examples import NOW, StoppedClock, TickingClock, activity, insist
@@ -302,6 +302,33 @@ async def test_that_records_fail_and_that_they_are_written_again_is_said_once_ea
         "Records cannot be written: disk full. Calls that need one are refused until they can.",
         "Records can be written again.",
     ]
+
+
+async def test_how_much_was_lost_meanwhile_is_said_when_it_is_written_again(
+    paper: Paper, writer: GroupWriter, caplog: pytest.LogCaptureFixture
+) -> None:
+    paper.failures = 1
+    await paper.hold_up(writer)
+    paper.gate.set()
+    await asyncio.to_thread(paper.failed.acquire)
+    await written(writer, 1)
+    await asyncio.to_thread(writer.close)
+
+    said = [each.getMessage() for each in caplog.records][-1]
+    assert said.startswith("Records can be written again. 1 activity could not be written between ")
+
+
+async def test_that_it_is_not_known_whether_something_was_written_is_told_to_who_waits(
+    paper: Paper, writer: GroupWriter
+) -> None:
+    paper.failures, paper.problem = 1, Uncertain("nobody heard")
+
+    with pytest.raises(Uncertain, match="nobody heard"):
+        await written(writer, 1)
+    paper.failures, paper.problem = 1, StoreUnavailable("disk full")
+    with pytest.raises(StoreUnavailable) as refusal:
+        await written(writer, 2)
+    assert not isinstance(refusal.value, Uncertain)
 
 
 async def test_what_is_lost_while_a_loss_is_being_written_down_is_told_next(paper: Paper, writer: GroupWriter) -> None:

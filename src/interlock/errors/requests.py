@@ -199,6 +199,11 @@ STORE_UNREACHABLE = Message(
     "The store cannot be read or written now.",
     "Nothing was changed. The operator must free or repair the store.",
 )
+STORE_UNCERTAIN = Message(
+    Code.AUDIT_UNAVAILABLE,
+    "Whether this was done is not known: the connection to the store was lost while it was written.",
+    "Look at what it is about before you do it again; it may have been done.",
+)
 EXPORT_BROKEN = Message(
     Code.AUDIT_UNAVAILABLE,
     "The export is not whole: the store could not be read any further.",

@@ -120,7 +120,7 @@ def _variant_call(variant: Variant, params: JsonObject, caller: Caller, book: To
     if isinstance(arguments, Reason):
         return arguments
     server, tool = book.split(name)
-    return call_of(caller, server, tool, arguments, variant, read_declaration(params))
+    return call_of(caller, server, tool, arguments, variant, read_declaration(params), params.get("_approval_id"))
 
 
 def _arguments(params: JsonObject) -> JsonObject | Reason:
@@ -138,12 +138,18 @@ def _arguments(params: JsonObject) -> JsonObject | Reason:
 
 
 def call_of(
-    caller: Caller, server: str, tool: str, arguments: JsonObject, variant: Variant, declaration: Declaration
+    caller: Caller,
+    server: str,
+    tool: str,
+    arguments: JsonObject,
+    variant: Variant,
+    declaration: Declaration,
+    about: Json = None,
 ) -> Call:
-    """The call of a tool, from its arguments as they came."""
+    """The call of a tool, from its arguments as they came, and the approval that is named beside them, if one is."""
     # INVARIANT: nothing of ours reaches the upstream; reserved arguments end here.
     sent = {key: value for key, value in arguments.items() if key not in RESERVED_ARGUMENTS}
-    named = arguments.get("_approval_id")
+    named = arguments.get("_approval_id") or about
     # Models fill in what a schema offers: an empty id is none.
     approval = named if isinstance(named, str) and named else None
     return Call(caller, server, tool, sent, content_hash(sent), variant, declaration, approval_id=approval)
@@ -184,6 +190,7 @@ def _call_tool(variant: Variant, what: str, hints: dict[str, bool]) -> dict[str,
                     },
                     "required": ["operation_type"],
                 },
+                "_approval_id": _FOR_REVIEWERS["_approval_id"],
             },
             "required": ["name", "intent"],
         },

@@ -22,7 +22,7 @@ from interlock.core.policy import Patience
 from interlock.kept import Origin
 from interlock.receive import replies
 from interlock.store.approvals import ApprovalFilter, Approvals
-from interlock.store.protocol import StoreUnavailable
+from interlock.store.protocol import StoreUnavailable, Uncertain
 
 PREFIX = "interlock__"
 LIST = "interlock__list_pending_approvals"
@@ -105,6 +105,8 @@ class DeskTools:
             return await self._serves[name](params, caller, origin)
         except Refused as refused:
             return replies.refusal_result(refused.reason)
+        except Uncertain:
+            return replies.refusal_result(errors.STORE_UNCERTAIN())
         except StoreUnavailable:
             return replies.refusal_result(errors.STORE_UNREACHABLE())
 

@@ -27,7 +27,7 @@ from interlock.store import queries
 from interlock.store.chain import BEGINNING, linked
 from interlock.store.postgres_link import FAILURES, Address, say_goodbye, turn_of, words
 from interlock.store.postgres_words import held, in_postgres
-from interlock.store.protocol import StoreUnavailable
+from interlock.store.protocol import StoreUnavailable, Uncertain
 from interlock.store.rows import Record, Row
 from interlock.store.writer import Job
 
@@ -134,7 +134,7 @@ class PostgresLedger:
                         return await self._is_there(last)
                     await asyncio.sleep(_AGAIN_SECONDS)
         except TimeoutError:
-            raise StoreUnavailable(
+            raise Uncertain(
                 "The connection was lost at the end of a write, and whether it was done is not known."
             ) from None
 

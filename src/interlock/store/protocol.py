@@ -36,6 +36,10 @@ class StoreUnavailable(Exception):
     """The store cannot write. The message says what the database said."""
 
 
+class Uncertain(StoreUnavailable):
+    """Whether it was written is not known: the end of the write was not heard, and the store cannot be asked."""
+
+
 class OutOfTouch(StoreUnavailable):
     """Too long ago was the last look at a store that others change too: what was stopped or revoked is not known."""
 

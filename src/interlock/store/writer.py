@@ -26,7 +26,7 @@ from msgspec import Struct
 from interlock.clock import Clock
 from interlock.core.lifecycle import CallState
 from interlock.core.model import Micros
-from interlock.store.protocol import Activity, ActivityType, StoreUnavailable, new_id
+from interlock.store.protocol import Activity, ActivityType, StoreUnavailable, Uncertain, new_id
 from interlock.store.rows import Record, Row, record_of
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -195,14 +195,16 @@ class GroupWriter:
         return len(self._jobs)
 
     def _write(self, jobs: Sequence[Job]) -> None:
+        lost = self._telling
         try:
-            confession = () if self._telling is None else (self._confession(self._telling),)
+            confession = () if lost is None else (self._confession(lost),)
             written = self._ledger.commit((*confession, *jobs))[len(confession) :]
         except Exception as problem:
             # Whatever it was, the thread lives on and the callers hear of it.
             why = str(problem) or type(problem).__name__
             news = self._done(jobs, why)
-            self._wake(jobs, [StoreUnavailable(why) for _ in jobs])
+            kind = Uncertain if isinstance(problem, Uncertain) else StoreUnavailable
+            self._wake(jobs, [kind(why) for _ in jobs])
             if news:
                 _LOG.error("Records cannot be written: %s. Calls that need one are refused until they can.", why)
         else:
@@ -210,11 +212,10 @@ class GroupWriter:
             news = self._done(jobs, proof=bool(confession) or any(map(_takes_room, jobs)))
             self._wake(jobs, written, self._on_commit)
             if news:
-                _LOG.warning("Records can be written again.")
+                _LOG.warning("Records can be written again.%s", "" if lost is None else f" {_told_of(lost)}")
 
     def _confession(self, loss: Loss) -> Job:
         now = self._clock.now()
-        what = "1 activity" if loss.records == 1 else f"{loss.records} activities"
         activity = Activity(
             id=new_id(now),
             at=now,
@@ -222,7 +223,7 @@ class GroupWriter:
             status=CallState.ERROR,
             body={
                 "event": "records_lost",
-                "text": f"{what} could not be written between {_iso(loss.since)} and {_iso(loss.until)}.",
+                "text": _told_of(loss),
                 "records": loss.records,
                 "since": loss.since,
                 "until": loss.until,
@@ -260,6 +261,11 @@ def _loss_of(jobs: Sequence[Job], why: str) -> Loss | None:
     """What is lost with jobs that cannot be written: the records that nobody waits for."""
     times = [record.at for job in jobs if job.waiter is None for record in job.records]
     return Loss(len(times), min(times), max(times), why) if times else None
+
+
+def _told_of(loss: Loss) -> str:
+    what = "1 activity" if loss.records == 1 else f"{loss.records} activities"
+    return f"{what} could not be written between {_iso(loss.since)} and {_iso(loss.until)}."
 
 
 def _sum(earlier: Loss | None, later: Loss | None) -> Loss | None:

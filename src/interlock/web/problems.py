@@ -17,7 +17,7 @@ from interlock import errors
 from interlock.core.toolbook import nearest
 from interlock.errors import ANSWERS, Code, Reason
 from interlock.receive.decode import Undecodable
-from interlock.store.protocol import Damaged, StoreUnavailable
+from interlock.store.protocol import Damaged, StoreUnavailable, Uncertain
 from interlock.web import PREFIX
 from interlock.web.answers import encoded
 
@@ -123,6 +123,8 @@ async def answer_to(request: Request, failed: Exception) -> Response:
             return problem_answer(errors.BODY_NOT_JSON(problem=failed.why))
         case Damaged():
             return problem_answer(errors.RECORD_DAMAGED(what=failed.what, problem=failed.problem))
+        case Uncertain():
+            return problem_answer(errors.STORE_UNCERTAIN())
         case StoreUnavailable():
             return problem_answer(errors.STORE_UNREACHABLE())
         case HTTPException(status_code=405):

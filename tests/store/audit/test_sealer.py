@@ -293,6 +293,21 @@ async def test_that_a_log_was_cut_off_is_told_however_often_it_was_sealed_since(
     assert said in (told[-1] or "")
 
 
+async def test_that_an_older_database_was_put_in_place_is_told_once_while_the_gateway_runs(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with Office(tmp_path) as office, office.sealer.running():
+        await office.fill(1, 20, every=5)
+        tamper(tmp_path, ("DELETE FROM entry WHERE seq > 30", ()), ("DELETE FROM seal WHERE seq > 30", ()))
+        await office.fill(21, 23, every=1)
+        said = office.sealer.disagreement or ""
+        told = (await office.store.list_activities(ActivityFilter(statuses=(CallState.ERROR,)))).items
+
+    assert "ends before entry 40" in said
+    assert [each.body["event"] for each in told] == ["log_disagrees"]
+    assert caplog.text.count("was cut off") == 1
+
+
 async def test_another_record_than_the_anchor_knows_is_told(tmp_path: Path) -> None:
     folder = await sealed_folder(tmp_path)
     tamper(folder, ("UPDATE entry SET hash = zeroblob(32) WHERE seq = 40", ()))

@@ -1,6 +1,7 @@
 """Whoever sets the seals: while the gateway runs, a checkpoint every thousand entries or every minute, whichever comes
 first, one at the start for what a crash left, one on the first entry of a log, and one at the end, so that a log that
-was closed in order is sealed to its last entry.
+was closed in order is sealed to its last entry. Whether the log has what its anchor saw is looked at with the start,
+and again before a checkpoint when the one before it is gone: a database may be put back while the gateway runs.
 
 Sealing never holds up a call. If it fails, that is said aloud and tried again: the entries hang together without it,
 and only how much of their end could be cut off unseen grows.
@@ -71,6 +72,8 @@ class Sealer:
         """Read when the first seal is set: whoever only looks needs none."""
         self._begun: Seal | None = None
         """A checkpoint that may be in the anchor, and is not known to be in the store."""
+        self._newest: Seal | None = None
+        """The checkpoint that was set last."""
         self._anchor = anchor
         self._clock = clock
         self._turn = asyncio.Lock()
@@ -115,6 +118,9 @@ class Sealer:
         async with self._turn:
             await self._end_begun()
             last, tip = await self._last(), await self._store.seals.place()
+            if self._newest is not None and (last is None or last.seq < self._newest.seq):
+                await self.compare_with_anchor()  # somebody has put an older database in the place of this one
+                self._newest = None
             if tip is None or (last is not None and last.seq >= tip.seq):
                 return last
             return await self._set(SealKind.CHECKPOINT, tip)
@@ -131,7 +137,7 @@ class Sealer:
         await asyncio.to_thread(self._anchor.append, seal)
         await self._store.seals.add(seal, why)
         if kind is SealKind.CHECKPOINT:
-            self._begun = None
+            self._begun, self._newest = None, seal
         if self._key is None:
             await asyncio.to_thread(publish, self.folder)
             self._key = key
