@@ -13,7 +13,7 @@ closed the connection. Whoever reads nothing, or next to nothing, for a while is
 an answer and its body one after the other, each of them a system call that wakes the reader; here they leave together.
 
 Nearly every call is a request that arrives in one piece and an answer that leaves in one. For these there is a short
-way (`Whole`), without the messages by which an application and its server otherwise take turns.
+way, the `Whole` of a request.
 """
 
 import asyncio
@@ -22,9 +22,10 @@ from functools import partial
 from typing import Any, cast
 
 from uvicorn.protocols.http.flow_control import FlowControl
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from interlock.alarms import Alarm, Alarms
+from interlock.receive.exchange import Whole
 
 HEAD_SECONDS = 30.0
 MAX_HEAD = 64 * 1024
@@ -39,41 +40,6 @@ WHOLE = "interlock.whole"
 
 _ALARMS = Alarms()
 _STATUS, _HEAD_ENDS = b"HTTP/1.1 ", b"\r\n\r\n"
-_JSON_HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: %d\r\n%s\r\n"
-_CLOSES = b"connection: close\r\n"
-
-
-class Whole:
-    """A request that has arrived, and the short way to its answer. Whoever has taken the body does not receive it."""
-
-    __slots__ = ("_cycle",)
-
-    def __init__(self, cycle: RequestResponseCycle) -> None:
-        self._cycle = cycle
-
-    def body(self) -> bytes:
-        """All of it."""
-        cycle = self._cycle
-        body = bytes(cycle.body)
-        cycle.body.clear()
-        cycle.waiting_for_100_continue = False
-        if not cycle.disconnected:
-            cycle.message_event.clear()  # what is received next is that the client has gone
-            cycle.flow.resume_reading()
-        return body
-
-    def answer(self, text: bytes) -> bool:
-        """Send a JSON answer with status 200, if that can be done at once; else it is for whoever sends messages."""
-        cycle = self._cycle
-        if cycle.response_started or cycle.disconnected or cycle.flow.write_paused or cycle.scope["method"] != "POST":
-            return False
-        cycle.response_started = cycle.response_complete = True
-        cycle.transport.write(_JSON_HEAD % (len(text), b"" if cycle.keep_alive else _CLOSES) + text)
-        cycle.message_event.set()
-        if not cycle.keep_alive:
-            cycle.transport.close()
-        cycle.on_response()
-        return True
 
 
 class _Flow(FlowControl):

@@ -12,8 +12,7 @@ from starlette.types import Receive, Scope, Send
 
 from interlock.alarms import Alarms
 from interlock.errors import ANSWERS, Code, Reason
-from interlock.receive.connection import Whole
-from interlock.receive.exchange import send_json
+from interlock.receive.exchange import Whole, send_json
 
 READ_SECONDS = 30.0
 MAX_BODY = 4 * 1024 * 1024

@@ -7,13 +7,15 @@ closing the connection is cancelling; in the legacy one nobody is left to read t
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from starlette.types import Receive, Send
 
 from interlock.alarms import Alarms
 from interlock.receive import replies
-from interlock.receive.connection import Whole
+
+if TYPE_CHECKING:  # whoever speaks over pipes needs no server
+    from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 
 WATCH_AFTER = 0.05
 MAX_UNREAD, MAX_UNREAD_BYTES = 1000, 1024 * 1024
@@ -27,6 +29,8 @@ SSE_HEADERS = [
 ]
 
 _ALL_WELL: Mapping[int, int] = {}
+_JSON_HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: %d\r\n%s\r\n"
+_CLOSES = b"connection: close\r\n"
 
 
 async def send_json(send: Send, status: int, body: bytes, more: Iterable[tuple[bytes, bytes]] = ()) -> None:
@@ -40,6 +44,40 @@ async def send_accepted(send: Send) -> None:
     """The answer to a message that wants none."""
     await send({"type": "http.response.start", "status": 202, "headers": [(b"content-length", b"0")]})
     await send({"type": "http.response.body", "body": b""})
+
+
+class Whole:
+    """A request that has arrived in one piece, and the short way to an answer that leaves in one: without the messages
+    by which an application and its server take turns. Whoever has taken the body does not receive it."""
+
+    __slots__ = ("_cycle",)
+
+    def __init__(self, cycle: "RequestResponseCycle") -> None:
+        self._cycle = cycle
+
+    def body(self) -> bytes:
+        """All of it."""
+        cycle = self._cycle
+        body = bytes(cycle.body)
+        cycle.body.clear()
+        cycle.waiting_for_100_continue = False
+        if not cycle.disconnected:
+            cycle.message_event.clear()  # what is received next is that the client has gone
+            cycle.flow.resume_reading()
+        return body
+
+    def answer(self, text: bytes) -> bool:
+        """Send a JSON answer with status 200, if that can be done at once; else it is for whoever sends messages."""
+        cycle = self._cycle
+        if cycle.response_started or cycle.disconnected or cycle.flow.write_paused or cycle.scope["method"] != "POST":
+            return False
+        cycle.response_started = cycle.response_complete = True
+        cycle.transport.write(_JSON_HEAD % (len(text), b"" if cycle.keep_alive else _CLOSES) + text)
+        cycle.message_event.set()
+        if not cycle.keep_alive:
+            cycle.transport.close()
+        cycle.on_response()
+        return True
 
 
 class HttpExchange:
