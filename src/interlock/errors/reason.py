@@ -43,10 +43,18 @@ class Message:
 
 def filled(text: str, **blanks: object) -> str:
     """A text with its blanks filled in. What stands between backquotes is a command that somebody will paste into a
-    shell, and names of tools are chosen by servers: there they are quoted."""
+    shell, and names of tools are chosen by servers: there they are quoted. A problem that was told as a sentence keeps
+    one full stop where the text sets one after it."""
+    if "{problem}." in text:
+        blanks["problem"] = str(blanks["problem"]).removesuffix(".")
     said, *rest = text.split("`")
     parts = [said.format(**blanks)]
     if rest:
         words = {name: shlex.quote(str(value)) for name, value in blanks.items()}
         parts += [part.format(**(blanks if at % 2 else words)) for at, part in enumerate(rest)]
     return "`".join(parts)
+
+
+def sentence(text: str) -> str:
+    """What another sentence can follow: a text that ends with one full stop, whether it had one or not."""
+    return f"{text.removesuffix('.')}."

@@ -62,6 +62,11 @@ GATEWAY_GONE = Message(
     "The gateway does not answer: {problem}",
     "`interlock status` shows whether it runs; a call that was under way may have had its effect.",
 )
+STREAM_ENDED = Message(
+    Code.UPSTREAM_DOWN,
+    "The gateway has ended the stream of events.",
+    "`interlock status` shows whether it runs.",
+)
 FOLDER_BUSY = Message(
     Code.UPSTREAM_DOWN,
     "Another interlock command works in {folder} and does not finish.",
