@@ -108,6 +108,12 @@ DATABASE_UNUSABLE = Message(
     "Nothing was started. `interlock db check` says how it is doing; see that `store:` of the configuration names the"
     " right one.",
 )
+LOG_TAKEN = Message(
+    Code.AUDIT_UNAVAILABLE,
+    "This gateway has ended: another gateway, which runs elsewhere, goes on with the log of the data folder {folder}."
+    " One of the two works in a copy of the other's folder.",
+    "End one of them. Each gateway needs a data folder of its own: begin with an empty one, chosen with --data-dir.",
+)
 RECORD_CUT_SHORT = Message(
     Code.AUDIT_UNAVAILABLE,
     "What happened last could not be recorded in {folder}: {problem}",
