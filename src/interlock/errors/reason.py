@@ -11,6 +11,9 @@ from string import Formatter
 
 from interlock.errors.codes import Code
 
+_TOLD = ("problem", "detail")
+"""Blanks that are filled with what somebody else said, as a sentence or not."""
+
 
 @dataclass(frozen=True, slots=True)
 class Reason:
@@ -43,10 +46,10 @@ class Message:
 
 def filled(text: str, **blanks: object) -> str:
     """A text with its blanks filled in. What stands between backquotes is a command that somebody will paste into a
-    shell, and names of tools are chosen by servers: there they are quoted. A problem that was told as a sentence keeps
-    one full stop where the text sets one after it."""
-    if "{problem}." in text:
-        blanks["problem"] = str(blanks["problem"]).removesuffix(".")
+    shell, and names of tools are chosen by servers: there they are quoted. What was told as a sentence
+    has one full stop where the text sets another."""
+    for name in (each for each in _TOLD if f"{{{each}}}." in text):
+        blanks[name] = str(blanks[name]).removesuffix(".")
     said, *rest = text.split("`")
     parts = [said.format(**blanks)]
     if rest:
