@@ -265,3 +265,16 @@ def test_another_sentence_with_the_same_code_is_not_taken_for_it() -> None:
     lost = errors.UPSTREAM_LOST(server="it", problem="it ended")
     assert not errors.UPSTREAM_DOWN.made(lost)
     assert not errors.UPSTREAM_LOST.made(Reason(lost.text))
+
+
+@pytest.mark.parametrize("problem", ["it does not answer (08003)", "It does not answer."])
+def test_what_others_said_ends_with_one_full_stop_whether_they_set_one_or_not(problem: str) -> None:
+    for message in (errors.STORE_UNUSABLE, errors.DATABASE_UNREADY, errors.GATEWAY_GONE, errors.RECORD_DAMAGED):
+        text = message(folder="/data", place="The database", what="It", problem=problem).text
+
+        assert text.endswith(errors.sentence(problem))
+        assert not text.endswith("..")
+
+
+def test_a_sentence_has_one_full_stop() -> None:
+    assert errors.sentence("It is so") == errors.sentence("It is so.") == "It is so."

@@ -107,3 +107,40 @@ async def test_a_gateway_whose_copy_is_dead_goes_on_as_a_new_run(company: Compan
 
     assert one.lease.run != before
     assert (seen.ours, seen.others) == (True, [])
+
+
+@pytest.mark.parametrize(
+    ("count", "says"),
+    [(1, "1 of the other gateways is silent; what"), (2, "2 of the other gateways are silent; what")],
+)
+async def test_how_many_are_silent_is_said_in_plain_words(
+    company: Company, caplog: pytest.LogCaptureFixture, count: int, says: str
+) -> None:
+    async with company.gateway() as one:
+        async with AsyncExitStack() as life:
+            for _ in range(count):
+                dead = await life.enter_async_context(company.gateway())
+                await dead.looks()
+        await one.looks()
+        for _ in range(LEASE // BEAT):
+            await company.forward(BEAT)
+            await one.looks()
+
+    assert [each for each in caplog.messages if each.startswith(says)]
+
+
+async def test_why_the_database_cannot_be_looked_at_is_a_sentence_of_its_own(
+    tmp_path: Path, postgres: PostgresServer, company: Company, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with (
+        Wire(tmp_path / "w", postgres.folder) as wire,
+        company.gateway(address=wire.address(company.database.name)) as one,
+        one.follow.running(),
+        asyncio.timeout(20),
+    ):
+        wire.cut()
+        while not caplog.messages:  # noqa: ASYNC110 - it is said in its own time
+            await asyncio.sleep(0.01)
+
+    assert caplog.messages[0].startswith("The database cannot be looked at: ")
+    assert caplog.messages[0].endswith("). Calls are refused until it can.")

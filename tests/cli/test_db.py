@@ -3,6 +3,7 @@
 import asyncio
 import os
 import shutil
+import signal
 import sqlite3
 import stat
 from collections.abc import Iterator
@@ -12,7 +13,7 @@ import pytest
 
 from interlock.store.folder import DATABASE, DataFolder
 from interlock.store.migrate import migrate, migrations
-from tests.cli.running import Interlock
+from tests.cli.running import COMMAND, Interlock, environment
 from tests.postgres_server import PostgresServer
 from tests.store.audit.logs import sealed_folder, tamper
 from tests.store.audit.shared import ONE, OTHER, office
@@ -255,6 +256,66 @@ def test_a_source_that_breaks_off_is_not_told_of_the_target(il: Interlock, folde
     assert done.exit == 4
     assert f"{folder / DATABASE} cannot be used" in done.err
     assert "new.db" not in done.err
+
+
+def test_nothing_is_said_twice_of_a_database_that_is_not_ours(
+    il: Interlock, tmp_path: Path, database: InDatabase
+) -> None:
+    foreign, newer = tmp_path / "foreign.db", tmp_path / "newer.db"
+    with sqlite3.connect(foreign) as made:
+        made.execute("CREATE TABLE theirs (x)")
+    with sqlite3.connect(newer, isolation_level=None) as made:
+        migrate(made, migrations())
+        made.execute("PRAGMA user_version = 999")
+    asyncio.run(database.tell("DROP TABLE version"))
+    for place in (str(foreign), str(newer), database.address):
+        done = il("db", "migrate", "--store", place)
+
+        assert done.exit == 4
+        assert done.err.count("Nothing was changed") == 1
+
+
+async def stopped_while_it_waits(database: InDatabase, folder: Path, *words: str) -> tuple[int | None, str]:
+    """How a command ends by Ctrl-C that waits for a table which somebody has locked, and what it said."""
+    connection = await database.connect()
+    await connection.execute("BEGIN; LOCK TABLE interlock.approval IN ACCESS EXCLUSIVE MODE")
+    process = await asyncio.create_subprocess_exec(
+        *COMMAND, *words, stderr=asyncio.subprocess.PIPE, env=environment(), cwd=folder
+    )
+    async with asyncio.timeout(30):
+        while not await connection.fetchval("SELECT EXISTS (SELECT 1 FROM pg_locks WHERE NOT granted)"):
+            assert process.returncode is None
+        process.send_signal(signal.SIGINT)
+        _, err = await process.communicate()
+    await connection.close()
+    return process.returncode, err.decode()
+
+
+@pytest.mark.usefixtures("interrupts_reach_children")
+@pytest.mark.parametrize("words", [("copy", "sqlite", "{}"), ("backup", "new.db", "--store", "{}")])
+def test_who_stops_a_copy_is_told_that_there_is_none(
+    il: Interlock, folder: Path, database: InDatabase, tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    asked = [each.format(database.address) for each in words]
+    ended = asyncio.run(stopped_while_it_waits(database, tmp_path, "db", *asked))
+
+    assert ended == (130, "Stopped. Nothing was copied: a copy is there as a whole or not at all.\n")
+    assert not [*tmp_path.glob("new.db*")]
+    assert il("db", "copy", "sqlite", database.address).exit == 0  # which it would not be if anything were there
+
+
+def test_who_stops_a_backup_while_its_file_gets_its_name_is_not_told_that_there_is_none(
+    il: Interlock, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stopped(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, "link", stopped)
+    for words in (("backup", str(tmp_path / "new.db")), ("copy", "sqlite", str(tmp_path / "new.db"))):
+        done = il("db", *words)
+
+        assert (done.exit, "Nothing was copied" in done.err) == (130, False)
+        assert "Stopped at the very end" in done.err
 
 
 def test_a_newer_database_needs_a_newer_interlock(il: Interlock, folder: Path, database: InDatabase) -> None:

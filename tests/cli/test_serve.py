@@ -3,6 +3,7 @@
 import asyncio
 import os
 import resource
+import shutil
 import signal
 import socket
 import subprocess
@@ -13,7 +14,7 @@ import httpx2
 import pytest
 
 from interlock.store.audit.keys import PUBLIC
-from interlock.store.folder import DataFolder
+from interlock.store.folder import CHAIN, DataFolder
 from tests.cli.conftest import Interlock
 from tests.cli.running import COMMAND, environment, eventually, run_process, serve_process
 from tests.postgres_server import PostgresServer
@@ -120,6 +121,45 @@ def test_a_gateway_on_postgresql_says_which_database_and_what_is_wrong_when_it_i
     assert sealed.exit == 4
     assert "because its database cannot be read" in sealed.err
     assert "anchor" not in sealed.err
+
+
+def _greeted(process: "subprocess.Popen[str]") -> None:
+    """Wait until a gateway serves."""
+    assert process.stderr is not None
+    while "Agents connect" not in process.stderr.readline():
+        assert process.poll() is None
+
+
+def test_a_gateway_whose_log_a_copy_of_its_folder_goes_on_with_says_that_it_has_ended_and_why(
+    tmp_path: Path, postgres: PostgresServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name, data, copy = asyncio.run(postgres.new_database()), tmp_path / "data", tmp_path / "copy"
+    monkeypatch.setenv("INTERLOCK_STORE", postgres.address(name))
+
+    def serve(folder: Path) -> "subprocess.Popen[str]":
+        argv = [*COMMAND, "serve", "--port", "0", "--data-dir", str(folder)]
+        return subprocess.Popen(argv, stderr=subprocess.PIPE, text=True, env=environment(), cwd=tmp_path)
+
+    with serve(data) as first:
+        _greeted(first)
+        copy.mkdir(0o700)
+        shutil.copy(data / CHAIN, copy)
+        refused = run_process("serve", "--port", "0", "--data-dir", str(copy))
+        first.send_signal(signal.SIGSTOP)  # as a machine that sleeps
+        with serve(copy) as second:
+            _greeted(second)
+            first.send_signal(signal.SIGCONT)
+            _, said = first.communicate(timeout=30)
+            second.terminate()
+            second.communicate(timeout=30)
+    asyncio.run(postgres.drop(name))
+
+    assert (refused.exit, "Nothing was started." in refused.err) == (4, True)
+    assert first.returncode == 4
+    assert "This gateway has ended: another gateway, which runs elsewhere, goes on with the log of" in said
+    assert f"the data folder {data}." in said
+    assert "End one of them." in said
+    assert not any(word in said for word in ("Nothing was started", "Repair"))
 
 
 @pytest.mark.parametrize("words", [("token", "list"), ("audit", "verify"), ("audit", "export"), ("db", "check")])

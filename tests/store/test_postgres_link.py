@@ -8,7 +8,9 @@ import pytest
 
 from interlock.store.postgres_link import Address, Lines, Patience, turn_of
 from interlock.store.protocol import StoreUnavailable
+from tests.postgres_server import PostgresServer
 from tests.store.places import InDatabase
+from tests.store.wire import Wire
 
 
 def address_of(database: InDatabase) -> Address:
@@ -105,6 +107,50 @@ async def test_what_is_wrong_with_an_address_is_said_without_its_password(
         await Address(f"postgresql://u:hunter2@{address}", Patience()).connect()
 
     assert "hunter2" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("query", "says"),
+    [
+        ("sslmode=verify-full&sslrootcert=/not/there", "The file /not/there, which sslrootcert names,"),
+        ("sslmode=require&sslcert=/not/there", "The file /not/there, which sslcert names,"),
+        ("sslmode=require&sslrootcert=/not/the@re", "The file that sslrootcert names"),
+    ],
+)
+async def test_a_file_that_an_address_names_and_nobody_can_read_is_named(query: str, says: str) -> None:
+    with pytest.raises(StoreUnavailable, match=f"{says} cannot be read: No such file or directory") as refused:
+        await Address(f"postgresql://u:hunter2@127.0.0.1:1/db?{query}", Patience()).connect()
+
+    assert "Check sslrootcert, sslcert and sslkey of the address" in str(refused.value)
+    assert not any(secret in str(refused.value) for secret in ("hunter2", "@"))
+
+
+@pytest.mark.parametrize("mode", ["disable", "prefer"])
+async def test_a_file_that_nobody_reads_is_not_blamed_for_a_server_that_is_not_there(mode: str, tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        await Address(f"postgresql:///db?host={tmp_path}&sslmode={mode}&sslrootcert=/not/there", Patience()).connect()
+
+
+async def test_a_connection_that_is_lost_is_told_in_plain_words(
+    database: InDatabase, postgres: PostgresServer, tmp_path: Path
+) -> None:
+    async with Wire(tmp_path / "w", postgres.folder) as wire:
+        lines = Lines(Address(wire.address(database.name), Patience()), 1)
+
+        async def lost_in_a_statement() -> None:
+            async with lines.use() as connection:
+                asyncio.get_running_loop().call_soon(wire.cut)
+                await connection.execute("SELECT pg_sleep(60)")
+
+        with pytest.raises(StoreUnavailable) as between:
+            async with lines.use() as connection, connection.transaction():
+                connection.terminate()
+        with pytest.raises(StoreUnavailable) as during:
+            await lost_in_a_statement()
+        await lines.close()
+
+    assert str(between.value) == "The connection to the database was lost (InterfaceError)"
+    assert str(during.value) == "The connection to the database was lost (08003)"
 
 
 def test_turns_have_numbers_that_the_database_can_hold_and_each_its_own() -> None:

@@ -272,6 +272,17 @@ async def place(office: Office, number: int) -> str:
     return office.store.story.text({office.store.seals.chain: number})
 
 
+async def test_a_reader_whose_stream_ended_before_the_first_event_goes_on_from_its_beginning(bare: Office) -> None:
+    await bare.store.write([activity(1)])
+    async with listening(bare) as listener:
+        pass
+    await bare.store.write([activity(2)])
+    async with listening(bare, last=listener.headers["last-event-id"]) as again:
+        heard = await again.hears(1, "activity.")
+
+    assert [each.data["id"] for each in heard] == ["act-0002"]
+
+
 @pytest.mark.parametrize("last", [0, 1, 5, 24, 25, 43, 44])
 async def test_a_reader_hears_exactly_what_came_after_the_last_it_heard(bare: Office, last: int) -> None:
     await bare.token("auditor")  # which is on record too

@@ -22,6 +22,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequen
 from interlock.approve.lease import Lease
 from interlock.clock import Clock
 from interlock.core.model import Micros
+from interlock.errors import sentence
 from interlock.store.protocol import Damaged, StoreUnavailable, new_id
 from interlock.store.shared import BEAT, LEASE, NEXT_BEAT, Kind, Look, Run, Shared, Twin
 
@@ -110,7 +111,8 @@ class Follow:
         if failed is None:
             _LOG.warning("The database can be looked at again.")
         else:
-            _LOG.error("The database cannot be looked at: %s Calls are refused until it can.", failed)
+            why = sentence(str(failed) or type(failed).__name__)
+            _LOG.error("The database cannot be looked at: %s Calls are refused until it can.", why)
 
     async def look(self) -> None:
         """Look once, and take up what is new."""
@@ -170,7 +172,8 @@ class Follow:
         still = [each for each, since in self._beats.items() if seen - since >= LEASE]
         gone = [each for each in still if await self._shared.take_over(each, self._lease.run)]
         if gone and self._settle is not None:
-            _LOG.warning("%d of the other gateways are silent; what they left is settled here.", len(gone))
+            silent = "1 of the other gateways is" if len(gone) == 1 else f"{len(gone)} of the other gateways are"
+            _LOG.warning("%s silent; what was left there is settled here.", silent)
             await self._settle([each.chain for each in gone])
 
 

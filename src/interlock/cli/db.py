@@ -30,11 +30,14 @@ from interlock.store.copying.copy import (
     place_at,
     refuse_address,
 )
-from interlock.store.copying.tables import TargetFailed
+from interlock.store.copying.tables import Stopped, TargetFailed
 from interlock.store.folder import DataFolder, FolderBusy
 from interlock.store.protocol import StoreUnavailable
 
 _PLACE = "`sqlite` for the file in the data folder, the path of an interlock.db, or postgresql://…"
+
+_STOPPED = "Stopped. Nothing was copied: a copy is there as a whole or not at all."
+_AT_END = "Stopped at the very end, so the copy may be there, as a whole: whoever copies again is told if it is."
 
 
 def _configured(values: Values) -> Place:
@@ -73,6 +76,9 @@ def _told_plainly(place: Place, target: Place | None = None) -> Generator[None]:
         raise InterlockError(errors.STORE_OCCUPIED(problem=there)) from None
     except SeveralLogs:
         raise InterlockError(errors.SEVERAL_LOGS()) from None
+    except Stopped as stopped:
+        note(_AT_END if stopped.at_end else _STOPPED)
+        raise
 
 
 # migrate --------------------------------------------------------------------------------------------------------

@@ -223,8 +223,8 @@ def _told_what_is_lost(folder: DataFolder, database: str | None) -> Generator[No
 
     try:
         yield
-    except Twin as failed:
-        raise InterlockError(errors.STORE_UNUSABLE(folder=folder.path, problem=failed)) from None
+    except Twin:
+        raise InterlockError(errors.LOG_TAKEN(folder=folder.path)) from None
     except StoreUnavailable as failed:
         if database is not None:
             raise InterlockError(errors.DATABASE_CUT_SHORT(place=database, problem=failed)) from None

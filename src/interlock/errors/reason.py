@@ -11,6 +11,9 @@ from string import Formatter
 
 from interlock.errors.codes import Code
 
+_TOLD = ("problem", "detail")
+"""Blanks that are filled with what somebody else said, as a sentence or not."""
+
 
 @dataclass(frozen=True, slots=True)
 class Reason:
@@ -43,10 +46,18 @@ class Message:
 
 def filled(text: str, **blanks: object) -> str:
     """A text with its blanks filled in. What stands between backquotes is a command that somebody will paste into a
-    shell, and names of tools are chosen by servers: there they are quoted."""
+    shell, and names of tools are chosen by servers: there they are quoted. What was told as a sentence
+    has one full stop where the text sets another."""
+    for name in (each for each in _TOLD if f"{{{each}}}." in text):
+        blanks[name] = str(blanks[name]).removesuffix(".")
     said, *rest = text.split("`")
     parts = [said.format(**blanks)]
     if rest:
         words = {name: shlex.quote(str(value)) for name, value in blanks.items()}
         parts += [part.format(**(blanks if at % 2 else words)) for at, part in enumerate(rest)]
     return "`".join(parts)
+
+
+def sentence(text: str) -> str:
+    """What another sentence can follow: a text that ends with one full stop, whether it had one or not."""
+    return f"{text.removesuffix('.')}."

@@ -59,8 +59,13 @@ NOT_BACK = Message(
 )
 GATEWAY_GONE = Message(
     Code.UPSTREAM_DOWN,
-    "The gateway does not answer: {problem}",
+    "The gateway does not answer: {problem}.",
     "`interlock status` shows whether it runs; a call that was under way may have had its effect.",
+)
+STREAM_ENDED = Message(
+    Code.UPSTREAM_DOWN,
+    "The gateway has ended the stream of events.",
+    "`interlock status` shows whether it runs.",
 )
 FOLDER_BUSY = Message(
     Code.UPSTREAM_DOWN,
@@ -94,23 +99,29 @@ NO_CREDENTIAL = Message(
 )
 STORE_UNUSABLE = Message(
     Code.AUDIT_UNAVAILABLE,
-    "The database of {folder} cannot be used: {problem}",
+    "The database of {folder} cannot be used: {problem}.",
     "Nothing was started. Repair or restore it, or choose another folder with --data-dir.",
 )
 DATABASE_UNUSABLE = Message(
     Code.AUDIT_UNAVAILABLE,
-    "{place} cannot be used: {problem}",
+    "{place} cannot be used: {problem}.",
     "Nothing was started. `interlock db check` says how it is doing; see that `store:` of the configuration names the"
     " right one.",
 )
+LOG_TAKEN = Message(
+    Code.AUDIT_UNAVAILABLE,
+    "This gateway has ended: another gateway, which runs elsewhere, goes on with the log of the data folder {folder}."
+    " One of the two works in a copy of the other's folder.",
+    "End one of them. Each gateway needs a data folder of its own: begin with an empty one, chosen with --data-dir.",
+)
 RECORD_CUT_SHORT = Message(
     Code.AUDIT_UNAVAILABLE,
-    "What happened last could not be recorded in {folder}: {problem}",
+    "What happened last could not be recorded in {folder}: {problem}.",
     "Free or repair the disk; `interlock audit verify` checks what is on record.",
 )
 DATABASE_CUT_SHORT = Message(
     Code.AUDIT_UNAVAILABLE,
-    "What happened last could not be recorded in {place}: {problem}",
+    "What happened last could not be recorded in {place}: {problem}.",
     "`interlock db check` says how it is doing, and `interlock audit verify` checks what is on record.",
 )
 NOT_REMOVED = Message(
@@ -120,14 +131,14 @@ NOT_REMOVED = Message(
 )
 STORE_UNREADY = Message(
     Code.AUDIT_UNAVAILABLE,
-    "{place} cannot be used: {problem}",
+    "{place} cannot be used: {problem}.",
     "Nothing was changed. See that it is there, that it may be read and written, and that there is room.",
 )
 DATABASE_UNREADY = Message(
     Code.AUDIT_UNAVAILABLE,
-    "{place} cannot be used: {problem}",
-    "Nothing was changed. See that PostgreSQL answers there, that user and password are right, and what the role may"
-    " do.",
+    "{place} cannot be used: {problem}.",
+    "Nothing was changed. See that PostgreSQL answers there, that user, password and certificates are right, and what"
+    " the role may do.",
 )
 STORE_FOREIGN = Message(
     Code.BAD_REQUEST,
@@ -171,12 +182,12 @@ OUT_OF_TOUCH = Message(
 )
 AUDIT_UNREADABLE = Message(
     Code.AUDIT_UNAVAILABLE,
-    "The log cannot be checked: {problem}",
+    "The log cannot be checked: {problem}.",
     "Nothing was changed. Check the file that is named or a copy of the folder, or choose another with --data-dir.",
 )
 DATABASE_UNREADABLE = Message(
     Code.AUDIT_UNAVAILABLE,
-    "The log in {place} cannot be checked: {problem}",
+    "The log in {place} cannot be checked: {problem}.",
     "Nothing was changed. `interlock db check` says how the database is doing.",
 )
 EXPORT_UNPROVEN = Message(
@@ -208,13 +219,13 @@ RECORD_DAMAGED = Message(
 )
 NOT_SEALED = Message(
     Code.AUDIT_UNAVAILABLE,
-    "The log could not be sealed: {problem}",
+    "The log could not be sealed: {problem}.",
     "The entries are there all the same. See that there is room, that the folder of the anchor is there, and that "
     "seal.key in the data folder can be used.",
 )
 STORE_SILENT = Message(
     Code.AUDIT_UNAVAILABLE,
-    "The log could not be sealed, because its database cannot be read: {problem}",
+    "The log could not be sealed, because its database cannot be read: {problem}.",
     "Nothing was sealed or removed. `interlock db check` says how it is doing; it is tried again by itself.",
 )
 NOT_PRUNED = Message(

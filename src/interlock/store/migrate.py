@@ -111,9 +111,7 @@ def _statements(sql: str) -> Iterator[str]:
 
 def _refuse_others(connection: sqlite3.Connection, steps: Sequence[Migration]) -> None:
     if told := wrong_head(connection, steps):
-        raise StoreUnavailable(
-            f"{told}: somebody changed the head. Nothing was changed; `interlock audit verify` checks what is in it."
-        )
+        raise StoreUnavailable(f"{told}: somebody changed the head. `interlock audit verify` checks what is in it.")
     known = steps[-1].version
     application, version, parts = _origin(connection)
     if application != APPLICATION_ID and (version or parts):
@@ -124,16 +122,14 @@ def _refuse_others(connection: sqlite3.Connection, steps: Sequence[Migration]) -
 
 def not_ours(place: str) -> StoreUnavailable:
     """What is said of a database that another program has made."""
-    return StoreUnavailable(
-        f"The database belongs to another program: give the store {place} of its own. Nothing was changed."
-    )
+    return StoreUnavailable(f"The database belongs to another program: give the store {place} of its own.")
 
 
 def newer(version: int, known: int, place: str) -> StoreUnavailable:
     """What is said of a database that a newer version of this program has made."""
     return StoreUnavailable(
         f"The database has version {version} and this Interlock knows versions up to {known}: install the Interlock"
-        f" that wrote it, or give the store another {place}. Nothing was changed."
+        f" that wrote it, or give the store another {place}."
     )
 
 

@@ -14,6 +14,11 @@ from urllib.parse import SplitResult, parse_qs, unquote, urlsplit, urlunsplit
 _SAYABLE = re.compile(r"[\w.,:$ /\[\]-]{1,200}")
 """What names of hosts and databases are made of."""
 
+_CERTIFICATE = ("sslcert", "sslkey")
+_CHECKED = ("sslrootcert", "sslcrl", *_CERTIFICATE)
+_READ_IN = {"disable": (), "require": _CHECKED, "verify-ca": _CHECKED, "verify-full": _CHECKED}
+"""Which files are read, by the sslmode of the address; in any other they are those of our own certificate."""
+
 
 def as_psql_reads(address: str) -> tuple[str, str | None]:
     """The address, and the database that its query names, which goes before the one in its path. An empty path names
@@ -35,6 +40,28 @@ def shown_database(address: str) -> str:
         return "the database in PostgreSQL"
     name, host = (_sayable(each) for each in (_name(parts), _host(parts)))
     return f"the database {f'{name} ' if name else ''}in PostgreSQL{f' at {host}' if host else ''}"
+
+
+def unreadable_file(address: str) -> str | None:
+    """What is wrong with a file that an address names and the client has to read before it connects, if that is so."""
+    parts = urlsplit(address)
+    mode = _asked(parts, "sslmode") or os.environ.get("PGSSLMODE") or "prefer"
+    for name in _READ_IN.get(mode, _CERTIFICATE):
+        file = _asked(parts, name) or os.environ.get(f"PG{name.upper()}")
+        problem = _unreadable(file) if file else None
+        if problem is not None:
+            hidden = "@" in parts.query or not _sayable(file)
+            which = f"The file that {name} names" if hidden else f"The file {file}, which {name} names,"
+            return f"{which} cannot be read: {problem}. Check sslrootcert, sslcert and sslkey of the address"
+    return None
+
+
+def _unreadable(file: str) -> str | None:
+    try:
+        with open(file, "rb"):
+            return None
+    except OSError as failed:
+        return failed.strerror or type(failed).__name__
 
 
 def begin_sentence(text: str) -> str:

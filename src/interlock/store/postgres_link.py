@@ -17,12 +17,17 @@ from dataclasses import dataclass
 import asyncpg
 from asyncpg import Connection
 
-from interlock.store.postgres_address import as_psql_reads
+from interlock.store.postgres_address import as_psql_reads, unreadable_file
 from interlock.store.protocol import StoreUnavailable
 
 FAILURES = (asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError, OSError)
 """How a database says no, and how a network does. Waiting too long is among the last. The third is what the client says
 when a server ends between two steps of a statement."""
+
+_LOSSES = (ConnectionResetError, ConnectionAbortedError, BrokenPipeError)
+_LOSS_STATES = ("08003", "08006")
+"""What the client says of a connection that was closed in the middle of a statement, and PostgreSQL of one that
+failed."""
 
 CHANNEL = "interlock"
 """Where gateways tell each other that there is something new."""
@@ -89,6 +94,10 @@ class Address:
             )
         except ValueError as problem:
             raise StoreUnavailable(_wrong_with_address(problem)) from None
+        except OSError:
+            if (told := unreadable_file(self.text)) is not None:
+                raise StoreUnavailable(told) from None
+            raise
         with contextlib.ExitStack() as unless_set_up:
             unless_set_up.callback(connection.terminate)
             await connection.execute(_SETTINGS)
@@ -191,8 +200,18 @@ def _wrong_with_address(problem: ValueError) -> str:
 
 
 def words(problem: BaseException) -> str:
-    """What the database said."""
+    """What the database said, without a full stop."""
     if isinstance(problem, TimeoutError):
-        return "The database did not answer in time."
+        return "The database did not answer in time"
     code: str = getattr(problem, "sqlstate", None) or type(problem).__name__
-    return f"{problem} ({code})"
+    return f"{'The connection to the database was lost' if _is_loss(problem) else problem} ({code})"
+
+
+def _is_loss(problem: BaseException) -> bool:
+    """Whether there was a connection, and it is gone. The client tells of that in many ways, most of them in terms of
+    its own inside."""
+    if isinstance(problem, asyncpg.InterfaceError):
+        return "connection is closed" in str(problem)
+    if getattr(problem, "sqlstate", None) in _LOSS_STATES:
+        return True
+    return isinstance(problem, _LOSSES) or type(problem) is ConnectionError

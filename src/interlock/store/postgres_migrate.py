@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from asyncpg import Connection, InsufficientPrivilegeError
 
+from interlock.errors import sentence
 from interlock.store.migrate import Migration, migrations, newer, not_ours
 from interlock.store.postgres_link import turn_of, words
 from interlock.store.postgres_words import TAKE_TURN
@@ -83,7 +84,7 @@ async def refused(connection: Connection, problem: InsufficientPrivilegeError) -
     """What to say of a role that may not do what it wanted: what its owner has left to do."""
     there, may_look = await connection.fetchrow(_SEEN) or (False, False)
     ready = there and (not may_look or await _is_newest(connection))
-    return StoreUnavailable(f"PostgreSQL: {words(problem)}. {_NO_RIGHTS if ready else _NOT_MIGRATED}.")
+    return StoreUnavailable(f"PostgreSQL: {sentence(words(problem))} {_NO_RIGHTS if ready else _NOT_MIGRATED}.")
 
 
 async def _is_newest(connection: Connection) -> bool:

@@ -22,7 +22,7 @@ def begin_chain(connection: sqlite3.Connection, chain: str, now: Micros) -> str:
     connection.execute(queries.START_CHAIN, (chain, now))
     names = chain_names(connection)
     if told := misnamed(connection, names) or ("" if names else _GONE):
-        raise StoreUnavailable(f"{told[0].upper()}{told[1:]}. Nothing was changed; `interlock audit verify` says more.")
+        raise StoreUnavailable(f"{told[0].upper()}{told[1:]}. `interlock audit verify` says more.")
     return names[0]
 
 

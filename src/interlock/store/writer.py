@@ -26,6 +26,7 @@ from msgspec import Struct
 from interlock.clock import Clock
 from interlock.core.lifecycle import CallState
 from interlock.core.model import Micros
+from interlock.errors import sentence
 from interlock.store.protocol import Activity, ActivityType, StoreUnavailable, Uncertain, new_id
 from interlock.store.rows import Record, Row, record_of
 
@@ -206,7 +207,9 @@ class GroupWriter:
             kind = Uncertain if isinstance(problem, Uncertain) else StoreUnavailable
             self._wake(jobs, [kind(why) for _ in jobs])
             if news:
-                _LOG.error("Records cannot be written: %s. Calls that need one are refused until they can.", why)
+                _LOG.error(
+                    "Records cannot be written: %s Calls that need one are refused until they can.", sentence(why)
+                )
         else:
             # A full disk takes what takes no room, so that proves nothing.
             news = self._done(jobs, proof=bool(confession) or any(map(_takes_room, jobs)))

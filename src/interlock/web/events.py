@@ -2,9 +2,10 @@
 `GET /approvals/stream`, the same of approvals alone.
 
 Events that come from a log carry as id the place after them; with `Last-Event-ID` a reader goes on from there and
-misses nothing, at whichever of the gateways on one store. How servers are doing is in no log: each reader is told of
-all of them at the beginning, and of every change. The credential is looked at again before anything is sent, because a
-stream may outlive it.
+misses nothing, at whichever of the gateways on one store. The head of the answer has such an id too, for a reader whose
+stream ends before the first event. How servers are doing is in no log: each reader is told of all of them at the
+beginning, and of every change. The credential is looked at again before anything is sent, because a stream may outlive
+it.
 
 This module refuses to wait for a reader that does not read: it is told so with `overflow`, if it takes even that, and
 cut off.
@@ -50,7 +51,8 @@ async def stream_events(query: Annotated[EventQuery, Query()], request: Request,
     """Hear of calls that ended, of approvals, of stops, and of servers and tools that changed, as it happens.
 
     Events: `activity.<status>`, `approval.<change>`, `server.<health>`, `server.changed`, `tool.changed`,
-    `freeze.changed`, and `overflow` before a reader that does not keep up is cut off. `Last-Event-ID` resumes.
+    `freeze.changed`, and `overflow` before a reader that does not keep up is cut off. `Last-Event-ID` resumes; the
+    header of that name in the answer is where it begins.
     """
     return await _stream(frozenset(words("types", query.types, Topic)) or frozenset(Topic), request, here, who)
 
@@ -60,7 +62,7 @@ async def stream_approvals(request: Request, here: Here, who: Who) -> Response:
 
     Events: `approval.created`, `approval.voted`, `approval.approved`, `approval.denied`, `approval.timeout`,
     `approval.cancelled`, each with the approval as it is then, and `overflow` before a reader that does not keep up is
-    cut off. `Last-Event-ID` resumes.
+    cut off. `Last-Event-ID` resumes; the header of that name in the answer is where it begins.
     """
     return await _stream(frozenset({Topic.APPROVAL}), request, here, who)
 
@@ -84,6 +86,7 @@ class EventStream(Response):
     def __init__(self, here: Parts, reader: Reader, may_read: Callable[[], Awaitable[bool]]) -> None:
         super().__init__()
         del self.headers["content-length"]
+        self.headers["last-event-id"] = reader.begins
         self._here = here
         self._reader = reader
         self._may_read = may_read

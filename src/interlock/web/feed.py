@@ -89,6 +89,11 @@ class Reader:
         self._news = asyncio.Event()
         self._ended = False
 
+    @property
+    def begins(self) -> str:
+        """The place after which it hears everything, as the id of an event."""
+        return self._text(self.after)
+
     def wants(self, event: Event) -> bool:
         return event.topic in self.topics
 

@@ -21,7 +21,8 @@ MOST = 500
 """How many of those that wait are asked for at once; it is the largest page."""
 PAUSE = 1.0
 """How many seconds to wait before a gateway that went away is looked for again."""
-_PASSING = frozenset({Code.UPSTREAM_DOWN, Code.AUDIT_UNAVAILABLE})
+PASSING = frozenset({Code.UPSTREAM_DOWN, Code.AUDIT_UNAVAILABLE})
+"""What may be over when it is asked again: that no gateway is there, and that its database does not answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +78,7 @@ async def follow(connect: Callable[[], Api], tell: Callable[[News], None], pause
             if failed.reason.code is Code.BAD_REQUEST and last is not None:
                 last = None  # another log: what is there now is all that can be told
                 continue
-            if failed.reason.code not in _PASSING:
+            if failed.reason.code not in PASSING:
                 raise
             tell(Lost(failed.reason.text))
         await asyncio.sleep(pause)

@@ -26,7 +26,7 @@ from interlock.cli.watching.follow import Happened, Lost, News, Waiting, follow,
 from interlock.cli.watching.pane import Pane, cut, folded
 from interlock.cli.watching.queue import Change, Queue
 from interlock.clock import Clock, SystemClock
-from interlock.errors import Exit, InterlockError
+from interlock.errors import Exit, InterlockError, sentence
 from interlock.store.folder import DataFolder
 
 _A_LOOK = 500_000
@@ -137,7 +137,7 @@ class WatchApp(App[Exit | InterlockError]):
                     self._say(_ended(news.approval))
             case Lost():
                 arrived = False
-                self._say(f"{news.why} Looking for it again.")
+                self._say(f"{sentence(news.why)} Looking for it again.")
         if before is None and self.queue.chosen is not None:
             self._came_at = self._clock.ticks()
         if arrived and self._rings:

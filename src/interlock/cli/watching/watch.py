@@ -13,7 +13,7 @@ from interlock.cli.gateway import address_of, folder_of
 from interlock.cli.inputs import bad
 from interlock.cli.render import note, write
 from interlock.cli.watching.follow import Happened, Lost, News, Waiting, follow, present_api
-from interlock.errors import Exit
+from interlock.errors import Exit, sentence
 from interlock.store.folder import DataFolder
 
 
@@ -67,7 +67,7 @@ async def _print_events(folder: DataFolder) -> None:
                 (told.add if news.approval["status"] == "pending" else told.discard)(news.approval["id"])
                 _print(dict(news.approval))
             case Lost():
-                note(f"{news.why} Looking for it again.")
+                note(f"{sentence(news.why)} Looking for it again.")
 
     await follow(lambda: present_api(folder), tell)
 

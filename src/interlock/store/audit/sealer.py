@@ -22,7 +22,7 @@ from pathlib import Path
 from interlock.clock import Clock
 from interlock.core.lifecycle import CallState
 from interlock.core.model import Json, Micros
-from interlock.errors import NOT_REMOVED
+from interlock.errors import NOT_REMOVED, sentence
 from interlock.store.audit.anchor import Anchor
 from interlock.store.audit.keys import SealKey, folder_keys, open_key, publish
 from interlock.store.audit.place import LogPlace
@@ -180,7 +180,7 @@ class Sealer:
 
     def _failed(self, why: Exception) -> None:
         if self.problem is None:
-            _LOG.warning("The log could not be sealed: %s. It is tried again.", why)
+            _LOG.warning("The log could not be sealed: %s It is tried again.", sentence(str(why)))
         self.problem = str(why)
 
     # The anchor -------------------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from typing import Any
 
+from interlock.errors import sentence
 from interlock.store import approval_queries, queries
 from interlock.store.audit.told import agrees, told_of
 from interlock.store.migrate import migrate, migrations
@@ -41,7 +42,7 @@ class Beside:
             yield from self._list(pruned)
             yield from self._approvals(pruned)
         except BROKEN as failed:
-            yield f"It cannot be read to its end: {failed}."
+            yield f"It cannot be read to its end: {sentence(str(failed))}"
 
     def _damage(self) -> Iterator[str]:
         """What the database itself finds wrong with the file."""

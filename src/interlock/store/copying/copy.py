@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from interlock.store.copying.sqlite_copy import SqliteSource, sqlite_target
-from interlock.store.copying.tables import TABLES, Source, Table, Target, TargetFailed, batches
+from interlock.store.copying.tables import TABLES, Source, Table, Target, TargetFailed, batches, stoppable
 from interlock.store.folder import DATABASE, DataFolder, FolderBusy
 from interlock.store.postgres_address import begin_sentence, shown_database
 from interlock.store.protocol import StoreUnavailable
@@ -95,8 +95,8 @@ def refuse_address(text: str) -> None:
 
 def copy_store(source: Place, target: Place, progress: Progress, *, running: bool = False) -> Copied:
     """Copy everything. With `running` it is a backup, and gateways may go on: it has all up to a moment. Raises
-    Occupied, InUse, SeveralLogs, and StoreUnavailable, which is a TargetFailed where it is the target's."""
-    with ExitStack() as opened:
+    Occupied, InUse, SeveralLogs, Stopped, and StoreUnavailable, which is a TargetFailed where it is the target's."""
+    with ExitStack() as opened, stoppable() as step:
         if not running:
             opened.enter_context(_stood_still(source))
         given = opened.enter_context(_opened(source, alone=not running))
@@ -105,7 +105,9 @@ def copy_store(source: Place, target: Place, progress: Progress, *, running: boo
             raise SeveralLogs
         try:
             with _made(target) as taken:
-                return Copied(_copied(given, taken, progress), chains)
+                rows = _copied(given, taken, progress)
+                step.at_end = True
+            return Copied(rows, chains)
         except UnicodeEncodeError:
             raise StoreUnavailable("A text in it is none: `interlock audit verify` says where.") from None
         except _SourceFailed:

@@ -16,7 +16,7 @@ from itertools import groupby
 from pathlib import Path
 
 from interlock.store.audit.told import told_of
-from interlock.store.copying.tables import ACTIVITY, SERVER, Table, TargetFailed
+from interlock.store.copying.tables import ACTIVITY, SERVER, Table, TargetFailed, stoppable
 from interlock.store.migrate import migrate, migrations, versions
 from interlock.store.protocol import StoreUnavailable
 from interlock.store.queries import BEGIN, CHAIN, COMMIT
@@ -128,10 +128,11 @@ def sqlite_target(file: Path, *, in_new_folder: bool = False) -> Generator[Sqlit
 
 
 def back_up(source: Path, file: Path, progress: Callable[[int, int], None]) -> None:
-    """Copy a file page by page, as it is at this moment, while a gateway may go on. Raises FileExistsError, and
-    StoreUnavailable, which is a TargetFailed where it is the new file's."""
+    """Copy a file page by page, as it is at this moment, while a gateway may go on. Raises FileExistsError,
+    Stopped, and StoreUnavailable, which is a TargetFailed where it is the new file's."""
     try:
         with (
+            stoppable() as step,
             closing(connect(source, PATIENCE, READER_PRAGMAS)) as given,
             _new(file) as part,
             closing(connect(part, PATIENCE, WRITER_PRAGMAS)) as taken,
@@ -140,6 +141,7 @@ def back_up(source: Path, file: Path, progress: Callable[[int, int], None]) -> N
             given.execute("BEGIN")
             versions(given)
             given.backup(taken, pages=PAGES, progress=lambda _, left, total: progress(total - left, total))
+            step.at_end = True
             taken.execute("PRAGMA journal_mode = DELETE")  # one file, with nothing beside it
     except sqlite3.Error as failed:
         # Nothing is written but the new file, so that it is its disk that is full.

@@ -7,7 +7,8 @@ What gateways tell each other there, who of them runs and what has changed, is o
 This module refuses to know a database.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from typing import Protocol
@@ -77,6 +78,31 @@ TABLES = (
 
 class TargetFailed(StoreUnavailable):
     """It is not what is copied that cannot be used, but the place where the copy was to be made."""
+
+
+class Stopped(KeyboardInterrupt):
+    """Somebody stopped a copy. `at_end` says that all was read by then: only then can the copy be there, as a whole."""
+
+    def __init__(self, *, at_end: bool) -> None:
+        super().__init__()
+        self.at_end = at_end
+
+
+@dataclass(slots=True)
+class Step:
+    """How far a copy is."""
+
+    at_end: bool = False
+
+
+@contextmanager
+def stoppable() -> Generator[Step]:
+    """Raises Stopped when somebody stops what is done here."""
+    step = Step()
+    try:
+        yield step
+    except KeyboardInterrupt:
+        raise Stopped(at_end=step.at_end) from None
 
 
 class Source(Protocol):
