@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import io
 import json
 import queue
 import signal
@@ -261,21 +262,25 @@ async def test_the_log_of_another_gateway_is_told_from_its_last_calls(
     async with serving(tmp_path / "long") as long, serving(tmp_path / "short") as short:
         for tool in ("a", "b", "c"):
             await called(long, tool)
-        chosen = [long.folder]
+        chosen, out = [long.folder], io.StringIO()
+
+        async def printed(tool: str) -> None:
+            async with asyncio.timeout(SECONDS):
+                while f"sample:{tool}" not in out.getvalue():
+                    out.write(capsys.readouterr().out)
+                    await asyncio.sleep(0.001)
+
         async with asyncio.TaskGroup() as group:
             task = group.create_task(follow_calls(lambda: present_api(chosen[0]), wanted(1), HURRIED))
-            await listeners(long, 1)
-            chosen[0] = short.folder
+            await printed("c")
             await called(long, "d")
+            await printed("d")
+            chosen[0] = short.folder
             await called(short, "e")
             long.gateway.parts.feed.end()
-            await listeners(short, 1)
+            await printed("e")
             await called(short, "f")
-            out = ""
-            async with asyncio.timeout(SECONDS):
-                while "sample:f" not in out:
-                    out += capsys.readouterr().out
-                    await asyncio.sleep(0.001)
+            await printed("f")
             task.cancel()
 
-    assert [line.split("  ")[2] for line in out.splitlines()] == [f"sample:{each}" for each in "cdef"]
+    assert [line.split("  ")[2] for line in out.getvalue().splitlines()] == [f"sample:{each}" for each in "cdef"]
