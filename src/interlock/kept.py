@@ -143,6 +143,15 @@ def activities_of(chapters: Sequence[Chapter], known: KnownSecrets) -> list[Acti
     return [_activity(chapter, body, known) for chapter, body in zip(chapters, bodies, strict=True)]
 
 
+def closed_later(left: Activity, unsent: str = "") -> Activity:
+    """A call that was left open on record, as it is known to have ended: with why it was not sent, in our words, or
+    without anybody knowing."""
+    if not unsent:
+        return msgspec.structs.replace(left, status=CallState.INDETERMINATE)
+    result: dict[str, Json] = {"size": 0, "error": unsent}
+    return msgspec.structs.replace(left, status=CallState.ERROR, body={**left.body, "result": result})
+
+
 def _activity(chapter: Chapter, body: dict[str, Json], known: KnownSecrets) -> Activity:
     record = chapter.record
     call, found, verdict = record.call, record.found, record.verdict

@@ -26,7 +26,7 @@ from interlock.core.model import Allow, Call, Deny, Hold, Json, Micros, Verdict
 from interlock.core.redact import KnownSecrets, redact, redact_text
 from interlock.core.safety import SafetyClass
 from interlock.core.toolbook import ListedTool
-from interlock.kept import Chapter, OpenRecord, Origin, Outcome, Unapproved, activities_of, chapter_of
+from interlock.kept import Chapter, OpenRecord, Origin, Outcome, Unapproved, activities_of, chapter_of, closed_later
 from interlock.store.protocol import (
     Activity,
     ActivityType,
@@ -285,7 +285,7 @@ class Recorder:
         owed = {each: self._owed.pop(each) for each in list(islice(self._owed, MOST_MADE_UP))}
         try:
             left = [(await self._left_open(each), unsent) for each, unsent in owed.items()]
-            closed = [_closed(each, unsent) for each, unsent in left if each is not None]
+            closed = [closed_later(each, unsent) for each, unsent in left if each is not None]
             if closed:
                 await self._store.write(closed)
         except StoreUnavailable:
@@ -326,14 +326,6 @@ class Recorder:
         if len(values) != self._known[0]:
             self._known = len(values), KnownSecrets(values, self._key)
         return self._known[1]
-
-
-def _closed(left: Activity, unsent: str) -> Activity:
-    """A call that was left open, as it is known to have ended."""
-    if not unsent:
-        return structs.replace(left, status=CallState.INDETERMINATE)
-    result: dict[str, Json] = {"size": 0, "error": unsent}
-    return structs.replace(left, status=CallState.ERROR, body={**left.body, "result": result})
 
 
 class _Told(Struct, frozen=True):

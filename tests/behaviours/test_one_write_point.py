@@ -46,6 +46,7 @@ def test_no_activity_becomes_that_of_a_call_later() -> None:
     assert not [ast.unparse(call) for call in changed if types_named(call)]
     assert {where for where, call in calls_of("replace") if any(each.arg == "body" for each in call.keywords)} == {
         "approve/register.py",
+        "kept.py",
         "store/rows.py",
     }
 
