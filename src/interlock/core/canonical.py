@@ -36,7 +36,7 @@ def content_hash(value: Json) -> str:
 
 
 def _plain_text(value: Json) -> bytes | None:
-    """The canonical text of what most arguments are, a flat object of plain values, in a fifth of the time; None where
+    """The canonical text of what most arguments are, a flat object of plain values, in a third of the time; None where
     it might be another one."""
     if type(value) is not dict or not _PLAIN.issuperset(map(type, cast("dict[str, Json]", value).values())):
         return None

@@ -147,7 +147,7 @@ class Connection(HttpToolsProtocol):
             self._expect()
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """As uvicorn has it, for the lines of a head; one more call for each would cost as much as the line."""
+        """As uvicorn has it, for the lines of a head, and without a second call for each of them."""
         if self._awaited:
             name = name.lower()
             if name == b"expect" and value.lower() == b"100-continue":
