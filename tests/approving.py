@@ -16,9 +16,8 @@ from mcp.client.streamable_http import streamable_http_client
 from interlock.approve.board import Board, Pending
 from interlock.core.approvals import Approval, Approver, ApproverType, Wish
 from interlock.receive.identify import TokenScope, mint
-from interlock.record import token_change
 from interlock.store.protocol import Activity, ActivityFilter, ActivityType, Token
-from tests.running import Running, server_yaml, serving
+from tests.running import Running, keep_token, server_yaml, serving
 from tests.talking import NO_TLS, argv, clean
 from tests.upstream.running import received, stdio_argv
 
@@ -82,8 +81,7 @@ class Counter:
         given: dict[str, Any] = {"owner": "operator", "minted_by": "operator", **scope}
         limits = TokenScope(**given)
         token, text = mint(name, kind, roles or ("agent",), gateway.parts.clock.now(), None, limits)
-        await gateway.store.add_token(token, token_change(token, "created", "operator", gateway.parts.clock.now()))
-        gateway.callers.add(token)
+        await keep_token(gateway, token)
         return token, text
 
     async def history(self, kind: ActivityType = ActivityType.APPROVAL) -> list[Activity]:

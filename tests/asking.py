@@ -13,8 +13,7 @@ from mcp.client import Client
 from mcp.client.streamable_http import streamable_http_client
 
 from interlock.receive.identify import mint
-from interlock.record import token_change
-from tests.running import Running, server_yaml, serving
+from tests.running import Running, keep_token, server_yaml, serving
 from tests.talking import NO_TLS
 from tests.upstream.running import events, http_upstream, received, stdio_argv
 
@@ -63,8 +62,7 @@ async def asking(
 async def token_for(running: Running, name: str) -> dict[str, str]:
     """The header of a caller of its own."""
     token, text = mint(name, "agent", ("agent",), 0, None)
-    await running.gateway.store.add_token(token, token_change(token, "created", "test", 0))
-    running.gateway.callers.replace(await running.gateway.store.list_tokens())
+    await keep_token(running.gateway, token)
     return {"authorization": f"Bearer {text}"}
 
 

@@ -10,7 +10,8 @@ are thousands of stores. What is written is read back by the same calls, whateve
 import gc
 import os
 import signal
-from collections.abc import Generator
+import traceback
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -29,6 +30,23 @@ _ROOM = 2 * 1024**3
 def pytest_configure() -> None:
     if _has_room(_IN_MEMORY):
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(_IN_MEMORY))
+
+
+def pytest_exception_interact(node: object, call: "pytest.CallInfo[object]", report: object) -> None:
+    """Say what came out of a gateway that was left by an exception: each of its parts wraps it once more, and pytest
+    shows the wrapping and not what is in it."""
+    raised = None if call.excinfo is None else call.excinfo.value
+    if raised is not None and hasattr(raised, "exceptions") and isinstance(report, pytest.TestReport):
+        told = "\n".join("".join(traceback.format_exception(each)) for each in _leaves(raised))
+        report.sections.append(("What was raised inside", told))
+
+
+def _leaves(raised: BaseException) -> Iterator[BaseException]:
+    within: tuple[BaseException, ...] = getattr(raised, "exceptions", ())
+    if not within:
+        yield raised
+    for each in within:
+        yield from _leaves(each)
 
 
 def _has_room(folder: Path) -> bool:

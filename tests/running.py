@@ -15,8 +15,9 @@ from interlock.receive.desk_tools import DeskTools
 from interlock.receive.parked import Parking
 from interlock.receive.sealed import Seal
 from interlock.receive.turns import Turns
+from interlock.record import token_change
 from interlock.store.folder import DataFolder
-from interlock.store.protocol import Activity, ActivityFilter, ActivityType
+from interlock.store.protocol import Activity, ActivityFilter, ActivityType, Token
 from tests.stores import store_line
 
 SETTLE_SECONDS = 60.0
@@ -38,6 +39,22 @@ class Running:
         calls = (ActivityType.TOOL_CALL, ActivityType.POLICY_DECISION)
         page = await self.gateway.store.list_activities(ActivityFilter(types=calls, limit=500))
         return list(reversed(page.items))
+
+
+async def keep_token(gateway: Gateway, token: Token, by: str = "operator") -> None:
+    """Issue a token, in the same order as the interface does: what follows other gateways reads all tokens anew at any
+    moment, and would forget one that it did not see yet."""
+    async with gateway.callers.changes:
+        await gateway.store.add_token(token, token_change(token, "created", by, token.created_at))
+        gateway.callers.add(token)
+
+
+async def end_token(gateway: Gateway, token: Token) -> None:
+    """Revoke a token, as the interface does."""
+    async with gateway.callers.changes:
+        now = gateway.parts.clock.now()
+        assert await gateway.store.revoke_token(token.id, now, token_change(token, "revoked", "operator", now))
+        gateway.callers.drop(token.id)
 
 
 def turns_of(gateway: Gateway) -> Turns:

@@ -1,7 +1,7 @@
 """What was approved runs once, and only if it is still what was approved: each single change while it waits."""
 
 import asyncio
-import dataclasses
+import json
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,8 @@ from interlock.core.lifecycle import CallState
 from interlock.core.safety import SafetyClass
 from interlock.store.protocol import Activity, ActivityType, Token, new_id
 from tests.approving import BOSS, DELETE, Counter, counter, held_config, said, text_of, wanted
-from tests.running import config_of, serving
+from tests.running import config_of, end_token, serving
+from tests.stores import run_elsewhere
 from tests.upstream.running import list_other_tools
 from tests.upstream.tools import TOOLS
 
@@ -177,12 +178,15 @@ def written(text: str) -> Happen:
 
 
 def token(expires_at: int | None = None, **scope: Any) -> Happen:
-    """The token of the caller is replaced by one that reaches less far."""
+    """The token of the caller becomes one that reaches less far."""
 
     async def happen(held: Counter) -> None:
-        known = await worker_token(held)
-        lesser = dataclasses.replace(known, scope={**known.scope, **scope}, expires_at=expires_at)
-        held.running.gateway.callers.add(lesser)
+        gateway, known = held.running.gateway, await worker_token(held)
+        lesser = json.dumps({**known.scope, **scope})
+        over = "NULL" if expires_at is None else str(expires_at)
+        change = f"UPDATE token SET scope = '{lesser}', expires_at = {over} WHERE id = '{known.id}'"  # noqa: S608
+        run_elsewhere(held.running.folder.path, change)
+        await gateway.callers.read(gateway.store.list_tokens)
 
     return happen
 
@@ -193,7 +197,7 @@ async def worker_token(held: Counter) -> Token:
 
 
 async def revoke(held: Counter) -> None:
-    held.running.gateway.callers.drop((await worker_token(held)).id)
+    await end_token(held.running.gateway, await worker_token(held))
 
 
 async def disable(held: Counter) -> None:
@@ -296,7 +300,7 @@ async def test_an_approver_whose_role_was_revoked_cannot_answer_and_its_word_is_
         given, _ = await held.minted("boss", "approver")
         approval_id = await pending(held)
         await held.approve(approval_id, Approver("boss", ApproverType.CLI))
-        held.running.gateway.callers.drop(given.id)
+        await end_token(held.running.gateway, given)
         async with held.client() as client:
             named = await client.call_tool(DELETE, wanted(_approval_id=approval_id))
             plain = await client.call_tool(DELETE, wanted())
@@ -309,7 +313,7 @@ async def test_the_vote_of_an_approver_whose_role_was_revoked_does_not_count(tmp
         given, _ = await held.minted("boss", "approver")
         approval_id = await pending(held)
         first = await held.approve(approval_id, Approver("boss", ApproverType.CLI))
-        held.running.gateway.callers.drop(given.id)
+        await end_token(held.running.gateway, given)
         second = await held.approve(approval_id)
 
     assert (first.status, len(first.votes)) == ("pending", 1)

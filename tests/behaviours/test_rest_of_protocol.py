@@ -16,9 +16,8 @@ from mcp.shared.exceptions import MCPError
 from interlock.core.lifecycle import CallState
 from interlock.core.offers import Kind
 from interlock.receive.identify import TokenScope, mint
-from interlock.record import token_change
 from tests.behaviours.conftest import ERAS
-from tests.running import Running, server_yaml, serving
+from tests.running import Running, keep_token, server_yaml, serving
 from tests.talking import NO_TLS
 from tests.upstream.everything import everything_argv, everything_over_http, messages
 from tests.upstream.running import HttpUpstream, Received, http_upstream, received, stdio_argv
@@ -76,8 +75,7 @@ async def recorded(running: Running) -> list[tuple[str | None, Any]]:
 
 async def token_for(running: Running, name: str, scope: TokenScope) -> dict[str, str]:
     token, text = mint(name, "agent", ("agent",), 0, None, scope)
-    await running.gateway.store.add_token(token, token_change(token, "created", "test", 0))
-    running.gateway.callers.replace(await running.gateway.store.list_tokens())
+    await keep_token(running.gateway, token)
     return {"authorization": f"Bearer {text}"}
 
 

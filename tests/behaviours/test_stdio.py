@@ -17,13 +17,12 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 
 from interlock.core.lifecycle import CallState
 from interlock.receive.identify import mint
-from interlock.record import token_change
 from interlock.store.protocol import ActivityFilter, ActivityType
 from tests.behaviours.conftest import ERAS
 from tests.behaviours.test_malformed import request as modern_call
 from tests.behaviours.test_path import calls, said
 from tests.fakes import FakeClock
-from tests.running import Running, config_of, server_yaml, serving
+from tests.running import Running, config_of, end_token, keep_token, server_yaml, serving
 from tests.stores import store_of
 from tests.talking import SECONDS, Talk, argv, clean, talking
 from tests.upstream.running import SERVER, events, received, stdio_argv
@@ -206,13 +205,11 @@ async def test_a_client_that_leaves_ends_its_calls(
 async def test_a_token_makes_the_caller_and_a_revoked_one_is_told_so(gateway: Running, tmp_path: Path) -> None:
     inner = gateway.gateway
     token, text = mint("ci-bot", "agent", ("agent",), 1, None)
-    await inner.store.add_token(token, token_change(token, "created", "operator", 1))
-    inner.callers.replace(await inner.store.list_tokens())
+    await keep_token(inner, token)
     async with talking(tmp_path, env=clean(INTERLOCK_TOKEN=text)) as talk:
         await talk.handshake()
         await talk.call("up__write_note", 1, name="a", text="b")
-        await inner.store.revoke_token(token.id, 2, token_change(token, "revoked", "operator", 2))
-        inner.callers.replace(await inner.store.list_tokens())
+        await end_token(inner, token)
         refused = await talk.call("up__write_note", 2, name="a", text="c")
         code = await talk.close()
         told = talk.errors.read_text()

@@ -18,9 +18,8 @@ from mcp.shared.exceptions import MCPError
 from mcp.shared.subscriptions import event_to_notification
 
 from interlock.receive.identify import TokenScope, mint
-from interlock.record import token_change
 from tests.behaviours.conftest import ERAS
-from tests.running import Running, server_yaml, serving
+from tests.running import Running, keep_token, server_yaml, serving
 from tests.upstream.running import HttpUpstream, http_upstream, list_other_tools, received, stdio_argv
 from tests.upstream.tools import TOOLS
 
@@ -222,8 +221,7 @@ async def test_lists_that_change_are_told_and_show_the_change(gateway: Running, 
 
 async def token_for(running: Running, name: str, scope: TokenScope) -> dict[str, str]:
     token, text = mint(name, "agent", ("agent",), 0, None, scope)
-    await running.gateway.store.add_token(token, token_change(token, "created", "test", 0))
-    running.gateway.callers.replace(await running.gateway.store.list_tokens())
+    await keep_token(running.gateway, token)
     return {"authorization": f"Bearer {text}"}
 
 

@@ -20,14 +20,13 @@ from interlock.cli.gateway import bind
 from interlock.config.load import with_listen
 from interlock.config.tree import Settings
 from interlock.receive.identify import mint
-from interlock.record import token_change
 from interlock.store.folder import DataFolder
 from interlock.store.protocol import Token
 from tests.asking import Legacy, Modern
 from tests.certificates import self_signed
 from tests.deploy import DEPLOY
 from tests.deploy.proxied import Proxy, nginx
-from tests.running import SETTLE_SECONDS, Running, config_of, server_yaml
+from tests.running import SETTLE_SECONDS, Running, config_of, keep_token, server_yaml
 from tests.talking import NO_TLS
 from tests.upstream.running import received, stdio_argv
 
@@ -213,8 +212,7 @@ async def gateway_at(host: str, folder: Path, tokens: list[Token], stack: contex
     config = with_listen(config_of(folder, text), host, port)
     gateway = await stack.enter_async_context(running_gateway(config, hold))
     for each in tokens:
-        await gateway.store.add_token(each, token_change(each, "created", "test", 0))
-    gateway.callers.replace(await gateway.store.list_tokens())
+        await keep_token(gateway, each)
     await stack.enter_async_context(listening(gateway, listener, hold))
     await gateway.fleet.settled(SETTLE_SECONDS)
     return Running(gateway, f"http://{host}:{port}/mcp", f"{host}:{port}", hold.folder)

@@ -11,8 +11,7 @@ import pytest
 from mcp.client import Client
 
 from interlock.receive.identify import mint
-from interlock.record import token_change
-from tests.running import Running, serving
+from tests.running import Running, keep_token, serving
 from tests.talking import NO_TLS
 
 INITIALIZE: dict[str, Any] = {
@@ -73,8 +72,7 @@ async def test_a_session_that_is_not_there_answers_the_same_to_everybody(tmp_pat
 async def token_for(running: Running, name: str) -> dict[str, str]:
     """The header of a new agent."""
     token, text = mint(name, "agent", ("agent",), 0, None)
-    await running.gateway.store.add_token(token, token_change(token, "created", "test", 0))
-    running.gateway.callers.replace(await running.gateway.store.list_tokens())
+    await keep_token(running.gateway, token)
     return {"authorization": f"Bearer {text}"}
 
 
@@ -185,8 +183,7 @@ async def test_a_client_that_only_listens_does_not_keep_the_gateway_from_ending(
 async def test_a_token_that_neither_calls_nor_answers_is_turned_away(tmp_path: Path) -> None:
     async with serving(tmp_path) as running, httpx2.AsyncClient(verify=NO_TLS) as http:
         token, text = mint("looker", "human", ["auditor", "admin"], 0, None)
-        await running.gateway.store.add_token(token, token_change(token, "created", "operator", 0))
-        running.gateway.callers.add(token)
+        await keep_token(running.gateway, token)
         answer = await http.post(running.url, json=INITIALIZE, headers={**HEADERS, "authorization": f"Bearer {text}"})
 
     refused = {"error": "This token is neither one of an agent nor one of an approver."}

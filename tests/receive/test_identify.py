@@ -1,5 +1,6 @@
 """Who is calling: by token, or as the one local principal."""
 
+import asyncio
 from dataclasses import replace
 
 import pytest
@@ -16,6 +17,7 @@ from interlock.receive.identify import (
     mint,
     scope_of,
 )
+from interlock.store.protocol import Token
 from tests.fakes import FakeClock
 
 CLOCK = FakeClock(now=1_000)
@@ -33,6 +35,33 @@ def test_a_token_names_its_principal() -> None:
     found = callers().identify(f"Bearer {TEXT}")
 
     assert found == Principal("ci", "agent", frozenset({"agent"}), None, Scope(expires_at=2_000), TOKEN.id)
+
+
+async def test_tokens_that_are_made_and_revoked_while_a_store_is_read_are_known_as_they_are_then() -> None:
+    made, (new, text) = callers(), mint("new", "agent", ["agent"], CLOCK.now(), 2_000)
+    kept, asked, answered = [TOKEN], asyncio.Event(), asyncio.Event()
+
+    async def tokens() -> list[Token]:
+        found = list(kept)
+        asked.set()
+        await answered.wait()
+        return found
+
+    async def change() -> None:
+        async with made.changes:
+            kept[:] = [new]
+            made.add(new)
+            made.drop(TOKEN.id)
+
+    async with asyncio.TaskGroup() as group:
+        group.create_task(made.read(tokens))
+        await asked.wait()
+        group.create_task(change())
+        await asyncio.sleep(0)  # so that it could come first, if nothing kept it from that
+        answered.set()
+
+    assert isinstance(made.identify(f"Bearer {text}"), Principal)
+    assert isinstance(made.identify(f"Bearer {TEXT}"), Reason)
 
 
 def test_a_token_gives_its_workspace_and_its_limits() -> None:

@@ -19,7 +19,6 @@ import schemathesis
 from hypothesis import HealthCheck, Phase, given, settings
 from schemathesis.specs.openapi import checks
 
-from interlock.receive.identify import mint
 from interlock.web import PREFIX
 from interlock.web.door import SIGN_IN
 from interlock.web.routes import ROUTES
@@ -80,10 +79,11 @@ def door(tmp_path_factory: pytest.TempPathFactory) -> Generator[Door]:
     with beside(tmp_path_factory.mktemp("door")) as running:
         url = f"http://{running.host}"
         tokens = {"stranger": "il_000000000000_" + "x" * 43, "operator": running.folder.credential() or ""}
-        for role in ("agent", "auditor"):
-            token, tokens[role] = mint(role, "agent", [role], 0, None)
-            running.gateway.callers.add(token)
         headers = {"Authorization": f"Bearer {tokens['operator']}"}
+        for role in ("agent", "auditor"):
+            wanted = {"name": role, "kind": "agent", "roles": [role]}
+            made = httpx2.post(f"{url}/api/v1/tokens", json=wanted, headers=headers, verify=NO_TLS)
+            tokens[role] = made.json()["token"]
         document = httpx2.get(f"{url}/api/v1/openapi.json", headers=headers, verify=NO_TLS).json()
         yield Door(url, document, tokens, cast("Any", schemathesis.openapi.from_dict(document)))
 

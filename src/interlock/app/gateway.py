@@ -329,7 +329,7 @@ async def _assemble(
     issuer = Issuer(clock)
     issuer.trust(terms_of(config))
     callers = Callers(clock, allow_local=settings.listen.host in LOOPBACK, outside=issuer)
-    callers.replace(await store.list_tokens())
+    await callers.read(store.list_tokens)
     room.approvers.lineage, room.register.board.may_still = lambda: callers.lineage, callers.may_still_answer
     if sharing is not None:
         await sharing.keep(room, callers, drift, roster)
@@ -405,7 +405,7 @@ async def ensure_operator(store: Store, folder: DataFolder, callers: Callers, cl
     token, text = mint(OPERATOR, "human", ("admin", "approver"), clock.now(), None)
     await store.add_token(token, token_change(token, "created", OPERATOR, clock.now()))
     folder.keep_credential(text)
-    callers.replace(await store.list_tokens())
+    await callers.read(store.list_tokens)
 
 
 async def settle_what_a_crash_left(store: Store) -> int:

@@ -29,8 +29,7 @@ class Sharing:
         """Keep these in step from now on, and settle what gateways that are gone have left."""
 
         async def tokens(after: int) -> None:
-            async with callers.changes:
-                callers.replace(await self._store.list_tokens())
+            await callers.read(self._store.list_tokens)
 
         async def reviews(after: int) -> None:
             await drift.follow()

@@ -11,7 +11,7 @@ import hashlib
 import hmac
 import re
 import secrets
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field, fields
 from typing import Protocol
 
@@ -206,6 +206,12 @@ class Callers:
         self._known, self._minted = {}, {}
         for token in tokens:
             self.add(token)
+
+    async def read(self, tokens: Callable[[], Awaitable[Iterable[Token]]]) -> None:
+        """Know those that a store has. One that was made or revoked between its answer and our taking it up would be
+        unknown, or known again, until the next time."""
+        async with self.changes:
+            self.replace(await tokens())
 
     def add(self, token: Token) -> None:
         """Know one more token, from now on; a revoked one, or one whose scope cannot be read, is not taken, but who

@@ -22,9 +22,8 @@ from interlock.cli.watching.pane import Pane
 from interlock.cli.watching.screen import WatchApp
 from interlock.errors import Exit, InterlockError
 from interlock.receive.identify import mint
-from interlock.record import token_change
 from tests.fakes import FakeClock
-from tests.running import Running, server_yaml, serving
+from tests.running import Running, keep_token, server_yaml, serving
 from tests.talking import NO_TLS
 from tests.upstream.running import stdio_argv
 
@@ -100,8 +99,7 @@ class Stage:
 
     async def as_alice(self, path: str) -> httpx2.Response:
         token, text = mint("alice", "human", ("approver",), 0, None)
-        await self.running.gateway.store.add_token(token, token_change(token, "created", "test", 0))
-        self.running.gateway.callers.replace(await self.running.gateway.store.list_tokens())
+        await keep_token(self.running.gateway, token)
         return await self.http.post(path, json={}, headers={"Authorization": f"Bearer {text}"})
 
 
