@@ -252,3 +252,24 @@ async def test_a_standing_grant_that_was_revoked_while_the_store_failed_stays_re
         await key_of(room).use(asked.call, verdict, forward, waited=False)
 
     assert room.register.board.grants() == ()
+
+
+async def test_a_grant_that_is_seen_again_while_a_call_runs_by_it_lets_no_other_run_and_harms_the_first_in_nothing(
+    room: rooms.Waiting,
+) -> None:
+    asked = rooms.held(rooms.call(), rooms.AT_ONCE)
+    await room.room.desk.hold(asked)
+    done = await room.room.approvers.approve((await room.row()).id, rooms.BOB)
+    (grant,) = room.register.board.grants()
+    verdict = Allow((), asked.verdict.ground, asked.verdict.intent, grant=grant.id, approval=done.id)
+    key, ran = key_of(room), Reply("act_1")
+
+    async def second() -> Reply:
+        pytest.fail("it was let run")
+
+    async def first() -> Reply:
+        room.register.take_up_grants([grant])  # as one that reads what other gateways have changed may do too late
+        assert await key.use(asked.call, verdict, second, waited=False) is None
+        return ran
+
+    assert await key.use(asked.call, verdict, first, waited=False) is ran

@@ -102,12 +102,14 @@ class SecondKey:
         """Run a call by its grant; None when that is gone: revoked, or used by somebody else who brought the same call.
         Of those who waited for one approval together only one runs, however wide the grant is."""
         register, run = self._desk.register, (verdict.approval or "", call.digest)
-        grant = None if waited and run in self._runs else register.take(verdict.grant or "")
-        if grant is None:
+        grant = register.take(verdict.grant or "")
+        # By a wider grant others may run too, and theirs is not the call that was waited for.
+        joinable = grant is not None and (waited or grant.uses_left is not None)
+        # What runs by it has taken it already, and whoever follows other gateways may have seen it as it was before.
+        if grant is None or (joinable and run in self._runs):
             return None
         try:
-            # By a wider grant others may run too, and theirs is not the call that was waited for.
-            return await (self._joinable(run, forward) if waited or grant.uses_left is not None else forward())
+            return await (self._joinable(run, forward) if joinable else forward())
         except GrantSpent:
             register.forget(grant)
             return None
