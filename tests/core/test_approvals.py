@@ -85,7 +85,10 @@ def test_the_owner_of_an_agent_may_answer_for_it_unless_four_eyes_are_wanted() -
     assert refusal_to(olga, APPROVAL, Lineage()) is None
     assert refusal_to(of_olga, APPROVAL, Lineage()) is None
     assert code(refusal_to(olga, under(four_eyes=True), Lineage())) is Code.SELF_APPROVAL
-    assert code(refusal_to(of_olga, under(four_eyes=True), Lineage())) is Code.SELF_APPROVAL
+    told = refusal_to(of_olga, under(four_eyes=True), Lineage())
+    assert code(told) is Code.SELF_APPROVAL
+    assert told is not None
+    assert "four eyes" in told.fix, "whoever did not ask for the call itself is told why it counts as its own"
     assert refusal_to(BOB, under(four_eyes=True), Lineage()) is None
     assert refusal_to(Approver("bob", ApproverType.CLI), replace(under(four_eyes=True), owner=None), Lineage()) is None
 

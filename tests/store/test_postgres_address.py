@@ -4,6 +4,7 @@ import pytest
 
 from interlock.store.postgres_address import begin_sentence, shown_database
 from interlock.store.postgres_link import Address, Patience
+from interlock.store.protocol import StoreUnavailable
 from tests.postgres_server import PostgresServer
 from tests.store.places import InDatabase
 
@@ -25,6 +26,22 @@ async def test_a_database_in_the_query_is_taken_as_psql_takes_it(
 
     assert found == database.name
     assert f"database {database.name} in" in shown_database(text)
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "postgresql://a/x?host=b",
+        "postgresql://a:1/x?port=2",
+        "postgresql://u@a/x?user=v",
+        "postgresql://u:hunter2@a/x?password=hunter3",
+    ],
+)
+async def test_what_is_named_twice_is_refused_because_programs_would_go_to_different_places(address: str) -> None:
+    with pytest.raises(StoreUnavailable, match="twice, before the database and after it") as refused:
+        await Address(address, Patience()).connect()
+
+    assert "hunter" not in str(refused.value)
 
 
 async def test_an_empty_path_leaves_the_choice_to_the_surroundings(

@@ -158,7 +158,7 @@ def refusal_to(approver: Approver, approval: Approval, lineage: Lineage) -> Reas
     if lineage.are_kin(approver.name, approval.requester):
         return errors.SELF_APPROVAL()
     if approval.terms.four_eyes and _are_two_of(approver, approval.owner):
-        return errors.SELF_APPROVAL()
+        return errors.OWN_AGENT()
     wanted = approval.terms.approvers
     kind = HUMANS if approver.person else AGENTS
     # Somebody who is named like a kind is not of that kind because of it.

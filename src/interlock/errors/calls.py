@@ -206,6 +206,12 @@ SELF_APPROVAL = Message(
     "You cannot approve your own tool call request.",
     "Another principal with the approver role has to answer.",
 )
+OWN_AGENT = Message(
+    Code.SELF_APPROVAL,
+    "You cannot approve your own tool call request.",
+    "The rule asks for four eyes, and the agent that wants this call is yours, or you are another agent of its owner:"
+    " a principal with the approver role who has nothing to do with it has to answer.",
+)
 ALREADY_RESOLVED = Message(
     Code.ALREADY_RESOLVED,
     "approval already resolved",

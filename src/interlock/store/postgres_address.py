@@ -14,6 +14,10 @@ from urllib.parse import SplitResult, parse_qs, unquote, urlsplit, urlunsplit
 _SAYABLE = re.compile(r"[\w.,:$ /\[\]-]{1,200}")
 """What names of hosts and databases are made of."""
 
+TWICE = "The address names the host, the port, the user or the password twice"
+"""Before its path and in its query. Our client takes the first, and PostgreSQL's own programs take the second."""
+_ONCE = ("host", "port", "user", "password")
+
 _CERTIFICATE = ("sslcert", "sslkey")
 _CHECKED = ("sslrootcert", "sslcrl", *_CERTIFICATE)
 _READ_IN = {"disable": (), "require": _CHECKED, "verify-ca": _CHECKED, "verify-full": _CHECKED}
@@ -22,8 +26,10 @@ _READ_IN = {"disable": (), "require": _CHECKED, "verify-ca": _CHECKED, "verify-f
 
 def as_psql_reads(address: str) -> tuple[str, str | None]:
     """The address, and the database that its query names, which goes before the one in its path. An empty path names
-    none, and not one without a name. Raises ValueError for what is no address."""
+    none, and not one without a name. Raises ValueError for what is no address, or one that programs differ about."""
     parts = urlsplit(address)
+    if any(_asked(parts, name) and _before_path(parts, name) for name in _ONCE):
+        raise ValueError(TWICE)
     if parts.path == "/":
         address = urlunsplit(parts._replace(path=""))
     return address, _asked(parts, "dbname")
@@ -78,6 +84,15 @@ def _name(parts: SplitResult) -> str | None:
 
 def _host(parts: SplitResult) -> str | None:
     return unquote(parts.netloc.rpartition("@")[2]) or _asked(parts, "host") or os.environ.get("PGHOST")
+
+
+def _before_path(parts: SplitResult, name: str) -> str:
+    """What an address says of one of `_ONCE` before its path."""
+    who, _, where = parts.netloc.rpartition("@")
+    user, _, password = who.partition(":")
+    port = re.search(r":([\d,]+)$", where)
+    said = {"user": user, "password": password, "port": "" if port is None else port[1]}
+    return said.get(name, where if port is None else where[: port.start()])
 
 
 def _asked(parts: SplitResult, name: str) -> str | None:

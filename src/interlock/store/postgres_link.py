@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import asyncpg
 from asyncpg import Connection
 
-from interlock.store.postgres_address import as_psql_reads, unreadable_file
+from interlock.store.postgres_address import TWICE, as_psql_reads, unreadable_file
 from interlock.store.protocol import StoreUnavailable
 
 FAILURES = (asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError, OSError)
@@ -48,7 +48,8 @@ _NO_ROOT = (
     " sslrootcert=FILE to the address, as &sslrootcert=/etc/ssl/certs/ca-certificates.crt, or put it where"
     " PostgreSQL's own programs look, ~/.postgresql/root.crt."
 )
-_KNOWN = {"`sslmode` parameter must be one of": _NO_MODE, "root certificate file": _NO_ROOT}
+_TWICE = f"{TWICE}, before the database and after it: leave one of them out."
+_KNOWN = {TWICE: _TWICE, "`sslmode` parameter must be one of": _NO_MODE, "root certificate file": _NO_ROOT}
 """What the client says of an address without repeating what may be a part of a password, by how it begins."""
 _SETTINGS = """
 SET search_path = interlock, pg_temp;
