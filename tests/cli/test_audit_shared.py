@@ -10,10 +10,9 @@ import pytest
 
 from interlock.store.audit.anchor import ANCHOR
 from interlock.store.audit.keys import PUBLIC
-from interlock.store.folder import DataFolder
 from tests.cli.running import Interlock
 from tests.postgres_server import PostgresServer
-from tests.store.audit.shared import ONE, OTHER, office, tamper
+from tests.store.audit.shared import ONE, OTHER, tamper, two_gateways
 from tests.store.places import InDatabase
 
 ROLE = files("interlock.store").joinpath("postgres_role.sql").read_text(encoding="utf-8")
@@ -22,20 +21,10 @@ ROLE = files("interlock.store").joinpath("postgres_role.sql").read_text(encoding
 @pytest.fixture
 def database(postgres: PostgresServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[InDatabase]:
     """Two gateways on one database, of which one's folder is ours."""
-    made = InDatabase(postgres)
-    asyncio.run(_filled(made, tmp_path))
-    DataFolder(tmp_path / "one").keep_chain(ONE)
-    monkeypatch.setenv("INTERLOCK_DATA_DIR", str(tmp_path / "one"))
-    monkeypatch.setenv("INTERLOCK_STORE", made.address)
-    yield made
-    asyncio.run(postgres.drop(made.name))
-
-
-async def _filled(database: InDatabase, folder: Path) -> None:
-    await database.__aenter__()
-    for name, chain, first in (("one", ONE, 1), ("other", OTHER, 101)):
-        async with office(database, folder / name, chain) as each:
-            await each.fill(first, first + 9, every=5)
+    with two_gateways(postgres, tmp_path) as made:
+        monkeypatch.setenv("INTERLOCK_DATA_DIR", str(tmp_path / "one"))
+        monkeypatch.setenv("INTERLOCK_STORE", made.address)
+        yield made
 
 
 def test_all_logs_are_told_with_one_verdict(il: Interlock, database: InDatabase) -> None:

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from interlock.store.folder import DATABASE, DataFolder
+from interlock.store.folder import DATABASE
 from interlock.store.migrate import migrations
 from tests.cli.running import Interlock, configure
 from tests.postgres_server import PostgresServer
-from tests.store.audit.shared import ONE, OTHER, office, tamper
+from tests.store.audit.shared import ONE, tamper, two_gateways
 from tests.store.places import InDatabase
 
 NEWEST = migrations("migrations/postgres")[-1].version
@@ -20,22 +20,12 @@ NEWEST = migrations("migrations/postgres")[-1].version
 @pytest.fixture
 def database(postgres: PostgresServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[InDatabase]:
     """Two gateways on one database, of which one's folder is ours; no gateway runs."""
-    made = InDatabase(postgres)
-    asyncio.run(_filled(made, tmp_path))
-    DataFolder(tmp_path / "one").keep_chain(ONE)
-    monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    monkeypatch.setenv("INTERLOCK_DATA_DIR", str(tmp_path / "one"))
-    monkeypatch.setenv("INTERLOCK_STORE", made.address)
-    configure("listen: {port: 0}\nservers: {off: {command: x, enabled: false}}\n")
-    yield made
-    asyncio.run(postgres.drop(made.name))
-
-
-async def _filled(database: InDatabase, folder: Path) -> None:
-    await database.__aenter__()
-    for name, chain, first in (("one", ONE, 1), ("other", OTHER, 101)):
-        async with office(database, folder / name, chain) as each:
-            await each.fill(first, first + 9, every=5)
+    with two_gateways(postgres, tmp_path) as made:
+        monkeypatch.setenv("HOME", str(tmp_path / "home"))
+        monkeypatch.setenv("INTERLOCK_DATA_DIR", str(tmp_path / "one"))
+        monkeypatch.setenv("INTERLOCK_STORE", made.address)
+        configure("listen: {port: 0}\nservers: {off: {command: x, enabled: false}}\n")
+        yield made
 
 
 def found(il: Interlock, *words: str) -> dict[str, dict[str, Any]]:

@@ -1,5 +1,8 @@
 """Logs of several gateways in one database of PostgreSQL, and what somebody who owns its tables can do to them."""
 
+import asyncio
+import contextlib
+from collections.abc import Generator
 from pathlib import Path
 
 from interlock.core.approvals import Approval, shown
@@ -7,7 +10,9 @@ from interlock.core.lifecycle import ApprovalState, CallState
 from interlock.store.audit.anchor import ANCHOR
 from interlock.store.audit.place import LogPlace
 from interlock.store.audit.verify import Verification
+from interlock.store.folder import DataFolder
 from interlock.store.protocol import Activity, ActivityType
+from tests.postgres_server import PostgresServer
 from tests.store.audit.logs import Office
 from tests.store.examples import NOW, TickingClock
 from tests.store.places import InDatabase
@@ -21,6 +26,23 @@ def office(database: InDatabase, folder: Path, chain: str = ONE) -> Office:
     made = Office(folder, store=database.store(TickingClock(), chain))
     made.sealer.place = place(database, folder, chain)
     return made
+
+
+@contextlib.contextmanager
+def two_gateways(postgres: PostgresServer, folder: Path) -> Generator[InDatabase]:
+    """A database with the logs of two gateways that do not run; of the first there is the data folder `one`."""
+    made = InDatabase(postgres)
+    asyncio.run(_filled(made, folder))
+    DataFolder(folder / "one").keep_chain(ONE)
+    yield made
+    asyncio.run(postgres.drop(made.name))
+
+
+async def _filled(database: InDatabase, folder: Path) -> None:
+    await database.__aenter__()
+    for name, chain, first in (("one", ONE, 1), ("other", OTHER, 101)):
+        async with office(database, folder / name, chain) as each:
+            await each.fill(first, first + 9, every=5)
 
 
 def place(database: InDatabase, folder: Path, chain: str | None = ONE) -> LogPlace:
