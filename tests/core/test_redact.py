@@ -292,6 +292,27 @@ def test_of_a_known_value_that_begins_with_another_one_nothing_is_left() -> None
 
 
 # Marks ----------------------------------------------------------------------------------------------------------
+ALIKE = st.lists(st.text("ab", min_size=6, max_size=16), min_size=1, max_size=4)
+
+
+@given(ALIKE, st.text("abé\ud800", max_size=80))
+def test_of_values_that_are_alike_as_much_is_hidden_as_if_each_was_tried_at_every_place(
+    values: list[str], text: str
+) -> None:
+    longest_first = "|".join(sorted(values, key=len, reverse=True))
+    hidden = re.sub(longest_first, "[redacted configured secret]", text)
+
+    # Half a letter is kept as it is only where nothing was hidden.
+    assert KnownSecrets(values).hide(text) == (text if hidden == text else hidden.replace("\ud800", "?"))
+
+
+@pytest.mark.parametrize("value", ["aaaaaaaaaaaaaab", "aaaaaaaaaaaaaab" + "\ud800"])
+def test_a_value_that_only_seems_to_begin_sooner_is_hidden_where_it_does(value: str) -> None:
+    assert KnownSecrets([value]).hide(f"aaaaaa{value.encode('utf-8', 'replace').decode()}.") == (
+        "aaaaaa[redacted configured secret]."
+    )
+
+
 KEYED, ELSEWHERE = KnownSecrets(["of-the-operator-7"], b"k" * 32), KnownSecrets((), b"other" * 4)
 BODY = MADE["github"].text
 MARK = re.compile(r"\[redacted ([0-9a-f]{8}) ")

@@ -84,19 +84,20 @@ class KnownSecrets:
     def __init__(self, values: Collection[str] = (), key: bytes = b"") -> None:
         """With a key, what is hidden gets a mark that is the same wherever the same secret was."""
         self._key = key
-        self._values = {form: value for value in values if len(value) >= LEAST_KNOWN for form in _forms(value)}
+        forms = {form: value for value in values if len(value) >= LEAST_KNOWN for form in _forms(value)}
+        self._values = {_raw(form): value for form, value in forms.items()}
+        self._by_beginning: dict[bytes, list[bytes]] = {}
         # The longest first, so that of two values of which one begins the other nothing is left.
-        self._forms = tuple(sorted(self._values, key=len, reverse=True))
-        self._pattern = re.compile("|".join(map(re.escape, self._forms)))
-        self._raw_pattern = re.compile(b"|".join(re.escape(_raw(form)) for form in self._forms))
-        self._begins = _one_look(self._forms)
+        for form in sorted(self._values, key=len, reverse=True):
+            self._by_beginning.setdefault(form[:LEAST_KNOWN], []).append(form)
+        self._begins = _one_look(forms)
         # A text that holds one stands in JSON itself, so what is looked for there is escaped once more.
-        self._begins_in_json = _one_look(map(_in_json, self._forms))
-        self._begins_escaped = _look_for(spellings(each) for each in _beginnings(self._values.values()))
+        self._begins_in_json = _one_look(map(_in_json, forms))
+        self._begins_escaped = _look_for(spellings(each) for each in _beginnings(forms.values()))
 
     def are_in(self, json: bytes) -> bool:
         """Whether one of them may stand in a JSON text."""
-        if not self._forms:
+        if not self._values:
             return False
         return self._begins_in_json.search(json) is not None or self._begin_escaped(json)
 
@@ -105,24 +106,37 @@ class KnownSecrets:
 
     def hide(self, text: str) -> str:
         """The text without them."""
-        if not self._forms:
+        if not self._values:
             return text
         raw = _raw(text)
-        if self._begins.search(raw) is not None:
-            text = self._pattern.sub(lambda found: self._instead(found[0]), text)
-            raw = _raw(text)
-        return self._hide_escaped(text, raw) if self._begin_escaped(raw) else text
+        shown = self._without(raw, raw, range(len(raw) + 1)) if self._begins.search(raw) is not None else raw
+        if self._begin_escaped(shown):
+            shown = self._without(shown, unescaped(shown), origins(shown))
+        return text if shown is raw else shown.decode()
 
-    def _hide_escaped(self, text: str, raw: bytes) -> str:
-        """The text without those of which some letters are escaped."""
-        places, shown, at = origins(raw), bytearray(), 0
-        for found in self._raw_pattern.finditer(unescaped(raw)):
-            shown += raw[at : places[found.start()]] + self._instead(found[0].decode()).encode()
-            at = places[found.end()]
-        return (shown + raw[at:]).decode() if at else text
+    def _without(self, raw: bytes, read: bytes, places: Sequence[int]) -> bytes:
+        """The bytes of a text without them. `read` is what they stand for, and `places` where each byte of that, and
+        its end, stand in them. If there is none, it is the same object."""
+        shown, at = bytearray(), 0
+        for start, form in self._found(read):
+            shown += raw[at : places[start]] + self._instead(form)
+            at = places[start + len(form)]
+        return bytes(shown + raw[at:]) if at else raw
 
-    def _instead(self, form: str) -> str:
-        return self.marker("configured secret", _raw(self._values[form]))
+    def _found(self, raw: bytes) -> Iterator[tuple[int, bytes]]:
+        """Where they stand; of those that begin at one place the longest. Only where one may begin is it compared: to
+        try thousands of forms at every place would take a second for what a busy server says."""
+        begin = self._begins.search(raw)
+        while begin is not None:
+            start = begin.start()
+            forms = self._by_beginning.get(raw[start : start + LEAST_KNOWN], ())
+            form = next((each for each in forms if raw.startswith(each, start)), None)
+            if form is not None:
+                yield start, form
+            begin = self._begins.search(raw, start + (1 if form is None else len(form)))
+
+    def _instead(self, form: bytes) -> bytes:
+        return self.marker("configured secret", _raw(self._values[form])).encode()
 
     def marker(self, kind: str, secret: bytes) -> str:
         """What stands in place of a secret."""
