@@ -29,7 +29,8 @@ GATEWAYS, AGENTS, APPROVERS = 4, 4, 4
 CALLERS, REVIEWS = 48, 6
 HELD, FEW = 100, 10
 """How many calls wait at a gateway that is killed, and at one that is frozen."""
-HOLD = "hold: {answer_after: 1s, approval_timeout: 2, max_pending_per_caller: 1000}\n"
+HOLD = "hold: {answer_after: 1s, approval_timeout: 6, max_pending_per_caller: 1000}\n"
+"""Long enough that on a busy machine most are answered, short enough to see an end of those that nobody answers."""
 PATIENT = "hold: {answer_after: never, approval_timeout: 300, max_pending_per_caller: 1000}\n"
 TERMINAL = ("approved", "denied", "timeout", "cancelled")
 RETRY = ("pending", "PENDING", "AUDIT_UNAVAILABLE")
