@@ -179,7 +179,6 @@ def test_a_result_that_was_kept_whole_comes_back_as_it_was() -> None:
         (ran(CallState.SUCCESS, content="[1]", size=3), False, False),
         (ran(CallState.SUCCESS, size=3), False, False),
         (ran(CallState.ERROR, error="it broke", size=8), False, True),
-        (ran(CallState.CANCELLED), False, True),
     ],
 )
 def test_what_was_not_kept_whole_is_told_of(activity: Activity, *, has_schema: bool, is_error: bool) -> None:
@@ -195,6 +194,9 @@ def test_what_was_not_kept_whole_is_told_of(activity: Activity, *, has_schema: b
         (None, Code.STALE_APPROVAL),
         (ran(CallState.SENT), Code.PENDING),
         (ran(CallState.INDETERMINATE), Code.INDETERMINATE),
+        (ran(CallState.CANCELLED), Code.INDETERMINATE),
+        (ran(CallState.CANCELLED, size=0, sent=False), Code.STALE_APPROVAL),
+        (ran(CallState.ERROR, size=0, sent=False, error="Calls are frozen: everything."), Code.STALE_APPROVAL),
     ],
 )
 def test_what_has_no_outcome_is_said_to_have_none(activity: Activity | None, code: Code) -> None:

@@ -78,6 +78,8 @@ class Outcome(Struct, frozen=True):
     error: str = ""
     signs: tuple[Sign, ...] = ()
     """What in the result speaks to the model."""
+    unsent: bool = False
+    """Whether it is certain that nothing of it has left."""
 
 
 class Unapproved(Struct, frozen=True):
@@ -148,7 +150,7 @@ def closed_later(left: Activity, unsent: str = "") -> Activity:
     without anybody knowing."""
     if not unsent:
         return msgspec.structs.replace(left, status=CallState.INDETERMINATE)
-    result: dict[str, Json] = {"size": 0, "error": unsent}
+    result: dict[str, Json] = {"size": 0, "error": unsent, "sent": False}
     return msgspec.structs.replace(left, status=CallState.ERROR, body={**left.body, "result": result})
 
 
@@ -257,6 +259,8 @@ def _timings(chapter: Chapter) -> dict[str, Json]:
 
 def _result(outcome: Outcome, look: _Look) -> dict[str, Json]:
     result: dict[str, Json] = {"size": outcome.size}
+    if outcome.unsent:
+        result["sent"] = False
     if outcome.content:
         result["content"] = look.content(outcome.content, outcome.size)
     if outcome.error:

@@ -184,8 +184,8 @@ class Pipeline:
                 call.server, ask, way.listener, auth_scope=verdict.auth_scope, caller=call.caller.name
             )
         except FAILURES as failed:
-            event, reason = failure_of(failed, call.server, self._fleet.seconds(call.server))
-            outcome, reply = Outcome(event, error=reason.text), Reply(record.id, refusal=reason)
+            outcome, reason = failure_of(failed, call.server, self._fleet.seconds(call.server))
+            reply = Reply(record.id, refusal=reason)
         except BaseException:  # raised again, only noted first: whatever ended this call, it may have been sent
             # What cannot be noted stays open on record, and is called indeterminate once anything can be.
             with contextlib.suppress(StoreUnavailable):

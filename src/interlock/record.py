@@ -145,7 +145,7 @@ class Recorder:
             except asyncio.CancelledError:
                 # It may be written all the same, and nothing will be sent.
                 with contextlib.suppress(StoreUnavailable):
-                    await self.outcome(record, Outcome(CallEvent.CANCEL))
+                    await self.outcome(record, Outcome(CallEvent.CANCEL, unsent=True))
                 raise
             except Uncertain:  # it may stand there as sent, and was not
                 self._owe(record.id, errors.AUDIT_UNAVAILABLE().text)

@@ -234,6 +234,11 @@ def recorded(activity: Activity | None, approval: str, *, has_schema: bool) -> R
         return Reply(activity.id, refusal=errors.INDETERMINATE())
     result = activity.body.get("result")
     known: Mapping[str, Json] = result if isinstance(result, Mapping) else {}
+    if known.get("sent") is False:
+        why = known.get("error") or "its caller went away."
+        return Reply(activity.id, refusal=errors.UNSENT_APPROVAL(approval_id=approval, why=why), approval=approval)
+    if activity.status is CallState.CANCELLED:
+        return Reply(activity.id, refusal=errors.CANCELLED_UNDER_WAY())
     whole = _whole_result(known)
     meta = {RECORDED: {"activity_id": activity.id, "approval_id": approval, "status": activity.status.value}}
     if whole is not None:

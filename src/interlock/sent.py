@@ -76,8 +76,14 @@ def ask_of(call: Call, found: ListedTool, way: Way, stopped: Callable[[], str | 
     return ask
 
 
-def failure_of(failed: Exception, server: str, seconds: float) -> tuple[CallEvent, Reason]:
-    """What to call it when a call did not get its answer. Once something was sent, nobody knows what it did."""
+def failure_of(failed: Exception, server: str, seconds: float) -> tuple[Outcome, Reason]:
+    """What goes on record and back when a call did not get its answer."""
+    event, reason = _failure(failed, server, seconds)
+    return Outcome(event, error=reason.text, unsent=event is CallEvent.FAIL), reason
+
+
+def _failure(failed: Exception, server: str, seconds: float) -> tuple[CallEvent, Reason]:
+    """What to call it. It has failed if nothing of it was sent; once something was, nobody knows what it did."""
     match failed:
         case Stopped():
             return CallEvent.FAIL, errors.FROZEN(what=failed)

@@ -320,6 +320,32 @@ async def test_the_vote_of_an_approver_whose_role_was_revoked_does_not_count(tmp
     assert (second.status, [each.approver for each in second.votes]) == ("pending", ["operator"])
 
 
+async def test_a_call_that_is_stopped_between_its_record_and_its_first_byte_is_not_said_to_have_run(
+    short: Counter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gateway, up = short.running.gateway, Frozen(FreezeKind.SERVER, "up")
+    freezer, use = gateway.parts.room.freezer, gateway.store.approvals.use_grant
+
+    async def use_and_stop(grant: str, call: Activity) -> bool:
+        used = await use(grant, call)
+        await freezer.freeze(up, "operator", "fire drill")
+        return used
+
+    approval_id = await pending(short)
+    await short.approve(approval_id)
+    monkeypatch.setattr(gateway.store.approvals, "use_grant", use_and_stop)
+    async with short.client() as client:
+        stopped = await client.call_tool(DELETE, wanted(_approval_id=approval_id))
+        monkeypatch.undo()
+        await freezer.thaw(up, "operator")
+        named = await client.call_tool(DELETE, wanted(_approval_id=approval_id))
+        plain = await client.call_tool(DELETE, wanted())
+
+    assert [said(each)["code"] for each in (stopped, named)] == ["FROZEN", "STALE_APPROVAL"]
+    assert "stopped before it was sent: Calls are frozen" in text_of(named)
+    assert (said(plain)["status"], short.sends()) == ("pending", 0)
+
+
 async def test_a_freeze_uses_no_approval_up_and_after_it_the_call_runs(tmp_path: Path) -> None:
     async with counter(tmp_path, SHORT) as held:
         freezer, up = held.running.gateway.parts.room.freezer, Frozen(FreezeKind.SERVER, "up")

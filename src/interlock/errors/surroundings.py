@@ -243,6 +243,11 @@ INDETERMINATE = Message(
     "The call was sent but its outcome is not known.",
     "Check the effect on the server; Interlock never sends it again by itself.",
 )
+CANCELLED_UNDER_WAY = Message(
+    Code.INDETERMINATE,
+    "The call was cancelled while it was under way, and whether the server has carried it out is not known.",
+    "Check the effect on the server; Interlock never sends it again by itself.",
+)
 
 # The lab ----------------------------------------------------------------------------------------------------------
 CASSETTE_CUT = Message(
