@@ -45,7 +45,7 @@ async def keep_token(gateway: Gateway, token: Token, by: str = "operator") -> No
     """Issue a token, in the same order as the interface does: what follows other gateways reads all tokens anew at any
     moment, and would forget one that it did not see yet."""
     async with gateway.callers.changes:
-        await gateway.store.add_token(token, token_change(token, "created", by, token.created_at))
+        assert await gateway.store.add_token(token, token_change(token, "created", by, token.created_at))
         gateway.callers.add(token)
 
 

@@ -129,6 +129,26 @@ async def test_an_id_that_exists_is_refused_with_where_it_is(place: Place, serve
         await roster.add(server, NEW, "me")
 
 
+async def test_one_that_another_gateway_has_added_meanwhile_is_there_already_and_taken_up(place: Place) -> None:
+    one, other = await place.roster(), await place.roster()
+    await one.add("new", NEW, "operator")
+    with pytest.raises(Conflict, match="There is a server 'new' already, among those that were added"):
+        await other.add("new", {**NEW, "command": "another"}, "operator")
+
+    assert other.config.settings.servers["new"].command == "npx"
+    assert [each.body["change"] for each in await place.told()] == ["added"]
+
+
+async def test_a_switch_of_one_that_stands_in_the_file_no_more_keeps_nobody_from_adding_one_of_its_name(
+    place: Place,
+) -> None:
+    await (await place.roster()).switch("files", False, "operator")
+    later = await place.roster("servers: {}")
+    await later.add("files", NEW, "operator")
+
+    assert later.config.settings.servers["files"].command == "npx"
+
+
 async def test_an_id_of_the_file_wins_over_one_that_was_added_before(place: Place) -> None:
     before = await place.roster()
     await before.add("new", NEW, "me")

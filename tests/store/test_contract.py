@@ -380,6 +380,16 @@ async def test_a_second_token_of_the_same_id_is_refused_and_leaves_no_trace(stor
     assert await ids_of(store) == ["change-1"]
 
 
+async def test_of_those_who_make_one_principal_of_two_kinds_at_once_those_of_one_kind_succeed(store: Store) -> None:
+    made = [replace(token(n), principal="ci", kind=("human", "agent")[n % 2]) for n in range(10)]
+    added = await asyncio.gather(*(store.add_token(each, told(n)) for n, each in enumerate(made)))
+    kept = await store.list_tokens()
+
+    assert (len(kept), len({each.kind for each in kept})) == (5, 1)
+    assert {each.id for each in kept} == {each.id for each, done in zip(made, added, strict=True) if done}
+    assert len(await log_of(store)) == 5
+
+
 async def test_a_token_is_revoked_once(store: Store) -> None:
     await store.add_token(token(1), told(1))
 

@@ -1,6 +1,7 @@
 """Tokens: issued once, listed without secrets, revoked at once."""
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,7 +13,7 @@ from interlock.receive.identify import Callers, Principal, mint
 from interlock.receive.issuer import Issuer
 from interlock.receive.jwt import Terms
 from interlock.record import token_change
-from interlock.store.protocol import ActivityFilter, ActivityType
+from interlock.store.protocol import ActivityFilter, ActivityType, Token
 from interlock.web.routes import rest_app
 from interlock.web.times import iso
 from tests.receive.issuing import AUDIENCE, ISSUER, Signer, key_server, usual
@@ -167,6 +168,25 @@ async def test_one_principal_has_one_kind_even_after_its_token_is_revoked(bare: 
 
     assert answer.status_code == 400
     assert answer.json()["detail"] == "'ci' is known as service, so a token of it cannot be agent."
+
+
+async def test_a_principal_that_another_gateway_has_made_of_another_kind_meanwhile_is_known_as_that(
+    bare: Office, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    token, _ = mint("ci", "human", ["approver"], NOW, None)
+    listed = bare.store.list_tokens
+
+    async def just_before() -> Sequence[Token]:
+        monkeypatch.undo()
+        found = await listed()
+        assert await bare.store.add_token(token, token_change(token, "created", "operator", NOW))
+        return found
+
+    monkeypatch.setattr(bare.store, "list_tokens", just_before)
+    refused = await create(bare)
+
+    assert (refused.status_code, "known as human" in refused.text) == (400, True)
+    assert [each.kind for each in await bare.store.list_tokens() if each.principal == "ci"] == ["human"]
 
 
 async def test_two_who_ask_at_once_do_not_make_one_principal_two_kinds(bare: Office) -> None:

@@ -61,11 +61,14 @@ class Roster:
     async def follow(self) -> None:
         """Read it anew, because another gateway has changed it, and take that up."""
         async with self._changing:
-            kept = dict(await self._store.kept_servers())
-            if kept != self._kept:
-                self._kept = kept
-                self._merge()
-                await self.on_change(self.config, ())
+            await self._read_anew()
+
+    async def _read_anew(self) -> None:
+        kept = dict(await self._store.kept_servers())
+        if kept != self._kept:
+            self._kept = kept
+            self._merge()
+            await self.on_change(self.config, ())
 
     def entries(self) -> Sequence[Entry]:
         running = [self._entry(name, server) for name, server in self.config.settings.servers.items()]
@@ -94,7 +97,11 @@ class Roster:
                 raise InterlockError(errors.SECRET_IN_PLAIN(places=", ".join(secrets)))
             checked(self.config.settings, server, definition)
             kept = KeptServer(enabled=definition.get("enabled") is not False, definition=definition)
-            await self._keep(server, kept, {"change": "added", "definition": redact(definition)}, by)
+            told = self._told(server, {"change": "added", "definition": redact(definition)}, by)
+            if not await self._store.add_server(server, kept, told):
+                await self._read_anew()
+                raise Conflict(errors.SERVER_EXISTS(id=server, where=self._where(server)))
+            await self._kept_now(server, kept)
 
     async def remove(self, server: str, by: str) -> None:
         async with self._changing:
@@ -137,6 +144,9 @@ class Roster:
 
     async def _keep(self, server: str, kept: KeptServer | None, change: dict[str, Json], by: str) -> None:
         await self._store.put_server(server, kept, self._told(server, change, by))
+        await self._kept_now(server, kept)
+
+    async def _kept_now(self, server: str, kept: KeptServer | None) -> None:
         if kept is None:
             del self._kept[server]
         else:

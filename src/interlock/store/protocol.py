@@ -299,8 +299,9 @@ class Store(Protocol):
         When each last happened is told whenever it was: of a rule its last call, of a caller anything that it did."""
         ...
 
-    async def add_token(self, token: Token, why: Activity) -> None:
-        """Add a token, and the activity that tells of it, in one transaction."""
+    async def add_token(self, token: Token, why: Activity) -> bool:
+        """Add a token, and the activity that tells of it, in one transaction; False when its principal has one of
+        another kind, and then nothing is written. Raises ValueError for an id that there is already."""
         ...
 
     async def list_tokens(self) -> Sequence[Token]:
@@ -337,6 +338,11 @@ class Store(Protocol):
 
     async def kept_servers(self) -> Mapping[str, KeptServer]:
         """What is kept of servers, by id, in the order in which they were first kept."""
+        ...
+
+    async def add_server(self, server: str, kept: KeptServer, why: Activity) -> bool:
+        """Keep a server that was not there, with the activity that tells of it; False when one of that id was added
+        before, and then nothing is written."""
         ...
 
     async def put_server(self, server: str, kept: KeptServer | None, why: Activity) -> None:

@@ -173,7 +173,8 @@ LOG_END = "SELECT coalesce(max(seq), 0) FROM entry WHERE chain = ?"
 # A new token, unless there is one with its id.
 ADD_TOKEN = """
 INSERT INTO token (id, principal, kind, roles, secret_hash, created_at, expires_at, revoked_at, scope)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING
+SELECT ?, ?, ?, ?, ?, ?, ?, ?, ? WHERE NOT EXISTS (SELECT 1 FROM token WHERE principal = ? AND kind <> ?)
+ON CONFLICT (id) DO NOTHING
 """  # noqa: S105 - no secret
 
 # All tokens, oldest first.
@@ -217,6 +218,8 @@ PUT_SERVER = """
 INSERT INTO server (id, enabled, definition) VALUES (?, ?, ?)
 ON CONFLICT (id) DO UPDATE SET enabled = excluded.enabled, definition = excluded.definition
 """
+# A switch of one that stood in a file once is no server.
+ADD_SERVER = f"{PUT_SERVER}WHERE server.definition IS NULL"
 DROP_SERVER = "DELETE FROM server WHERE id = ?"
 
 _CALLS = "type IN ('tool_call', 'policy_decision')"

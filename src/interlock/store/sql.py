@@ -220,9 +220,13 @@ class SqlStore(ABC):
         otherwise = dict(await self._rows(queries.OTHERWISE_DONE, (begin,)))
         return {name: Tally(max(0, done - otherwise.get(name, 0)), last) for name, done, last in rows}
 
-    async def add_token(self, token: Token, why: Activity) -> None:
-        if not await self._write((why,), Guard(queries.ADD_TOKEN, token_row(token))):
+    async def add_token(self, token: Token, why: Activity) -> bool:
+        row = token_row(token)
+        if await self._write((why,), Guard(queries.ADD_TOKEN, (*row, token.principal, token.kind))):
+            return True
+        if any(each.id == token.id for each in await self.list_tokens()):
             raise ValueError(f"There is a token with the id '{token.id}' already.")
+        return False
 
     async def list_tokens(self) -> Sequence[Token]:
         return [token_of(row) for row in await self._rows(queries.TOKENS, ())]
@@ -264,6 +268,9 @@ class SqlStore(ABC):
 
     async def kept_servers(self) -> Mapping[str, KeptServer]:
         return {server: server_of(*kept) for server, *kept in await self._rows(queries.KEPT_SERVERS, ())}
+
+    async def add_server(self, server: str, kept: KeptServer, why: Activity) -> bool:
+        return await self._write((why,), Guard(queries.ADD_SERVER, server_row(server, kept)))
 
     async def put_server(self, server: str, kept: KeptServer | None, why: Activity) -> None:
         if kept is None:

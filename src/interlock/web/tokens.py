@@ -113,7 +113,9 @@ async def create_token(wanted: WantedToken, here: Here, who: Who) -> Response:
         token, text = mint(
             wanted.name, kind, roles, now, expires_at, _scope(wanted, who.name, by_person=here.callers.is_vouched(who))
         )
-        await here.store.add_token(token, token_change(token, "created", who.name, now))
+        if not await here.store.add_token(token, token_change(token, "created", who.name, now)):
+            # Another gateway has made one of it since we looked.
+            raise Refusal(_other_kind(wanted.name, kind, await here.store.list_tokens()))
         here.callers.add(token)
     return json_answer({**asdict(_shown(token)), "token": text}, 201)
 
@@ -143,7 +145,7 @@ def _refusal(wanted: WantedToken, by: str, known: Sequence[Token], workspaces: C
     kinds = {each.principal: each.kind for each in known}
     kind = wanted.kind or default_kind(wanted.roles)
     if kinds.get(wanted.name, kind) != kind:
-        return errors.OTHER_KIND(name=wanted.name, known=kinds[wanted.name], given=kind)
+        return _other_kind(wanted.name, kind, known)
     principals = {OPERATOR, by, *kinds}
     if wanted.owner is not None and wanted.owner not in principals:
         suggestion = nearest(wanted.owner, sorted(principals))
@@ -153,6 +155,11 @@ def _refusal(wanted: WantedToken, by: str, known: Sequence[Token], workspaces: C
         suggestion = nearest(wanted.workspace_id, sorted(workspaces))
         return errors.BAD_FIELDS(problems=f"workspace_id: there is no such workspace.{suggestion}")
     return _pattern_problem("servers", wanted.servers) or _pattern_problem("tools", wanted.tools)
+
+
+def _other_kind(name: str, given: str, known: Sequence[Token]) -> Reason:
+    found = next((each.kind for each in known if each.principal == name and each.kind != given), "somebody else")
+    return errors.OTHER_KIND(name=name, known=found, given=given)
 
 
 def _pattern_problem(field: str, patterns: list[str] | None) -> Reason | None:
