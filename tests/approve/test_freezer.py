@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from interlock.approve.freezer import Freezer
+from interlock.approve.lease import Lease
 from interlock.core.freezes import FreezeKind, Frozen
 from interlock.store.protocol import ActivityType, StoreUnavailable
 from tests.approve.rooms import Waiting, call
@@ -26,6 +27,14 @@ async def test_a_stop_counts_is_kept_and_is_lifted(room: Waiting) -> None:
     assert freezer.of(call()) is None
     await after.load()
     assert after.of(call()) is None
+
+
+async def test_a_stop_that_another_gateway_has_just_ordered_is_lifted_too(room: Waiting) -> None:
+    other = Freezer(room.store.approvals, room.clock, Lease("run", room.clock))
+    await room.room.freezer.freeze(UP, "olga", "incident")
+
+    assert await other.thaw(UP, "olga")
+    assert not await other.thaw(UP, "olga")
 
 
 async def test_one_of_two_stops_is_lifted_by_itself(room: Waiting) -> None:

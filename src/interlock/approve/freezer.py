@@ -66,7 +66,10 @@ class Freezer:
 
     async def load(self) -> None:
         async with self._changing:
-            self.in_force = {**await self._store.freezes(), **self._unkept}
+            await self._read()
+
+    async def _read(self) -> None:
+        self.in_force = {**await self._store.freezes(), **self._unkept}
 
     def of(self, call: Call, run: str | None = None) -> str | None:
         """What of a call is stopped; None when nothing is. Raises OutOfTouch when that is not known, or when the run
@@ -100,6 +103,8 @@ class Freezer:
     async def thaw(self, what: Frozen, by: str) -> bool:
         """Let something go on; False when it was not stopped."""
         async with self._changing:
+            if what not in self.in_force and self._lease is not None:
+                await self._read()  # another gateway may have stopped it in this moment
             freeze = self.in_force.get(what)
             if freeze is None:
                 return False
