@@ -195,8 +195,6 @@ def test_what_was_not_kept_whole_is_told_of(activity: Activity, *, has_schema: b
         (ran(CallState.SENT), Code.PENDING),
         (ran(CallState.INDETERMINATE), Code.INDETERMINATE),
         (ran(CallState.CANCELLED), Code.INDETERMINATE),
-        (ran(CallState.CANCELLED, size=0, sent=False), Code.STALE_APPROVAL),
-        (ran(CallState.ERROR, size=0, sent=False, error="Calls are frozen: everything."), Code.STALE_APPROVAL),
     ],
 )
 def test_what_has_no_outcome_is_said_to_have_none(activity: Activity | None, code: Code) -> None:
@@ -275,3 +273,18 @@ async def test_a_grant_that_is_seen_again_while_a_call_runs_by_it_lets_no_other_
         return ran
 
     assert await key.use(asked.call, verdict, first, waited=False) is ran
+
+
+async def test_a_grant_whose_call_was_stopped_before_it_left_is_there_for_the_next(room: rooms.Waiting) -> None:
+    asked = rooms.held(rooms.call(), rooms.AT_ONCE)
+    await room.room.desk.hold(asked)
+    done = await room.room.approvers.approve((await room.row()).id, rooms.BOB)
+    (grant,) = room.register.board.grants()
+    verdict = Allow((), asked.verdict.ground, asked.verdict.intent, grant=grant.id, approval=done.id)
+
+    async def stopped() -> Reply:
+        return Reply("act_1", unsent=True)
+
+    await key_of(room).use(asked.call, verdict, stopped, waited=False)
+
+    assert room.register.board.grants() == (grant,)

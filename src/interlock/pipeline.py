@@ -185,7 +185,7 @@ class Pipeline:
             )
         except FAILURES as failed:
             outcome, reason = failure_of(failed, call.server, self._fleet.seconds(call.server))
-            reply = Reply(record.id, refusal=reason)
+            reply = Reply(record.id, refusal=reason, unsent=outcome.unsent)
         except BaseException:  # raised again, only noted first: whatever ended this call, it may have been sent
             # What cannot be noted stays open on record, and is called indeterminate once anything can be.
             with contextlib.suppress(StoreUnavailable):

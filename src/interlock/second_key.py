@@ -109,7 +109,7 @@ class SecondKey:
         if grant is None or (joinable and run in self._runs):
             return None
         try:
-            return await (self._joinable(run, forward) if joinable else forward())
+            reply = await (self._joinable(run, forward) if joinable else forward())
         except GrantSpent:
             register.forget(grant)
             return None
@@ -117,6 +117,9 @@ class SecondKey:
             if grant.uses_left is not None:  # a standing one was not taken away, and may have been revoked meanwhile
                 register.give_back(grant)
             raise
+        if reply.unsent and grant.uses_left is not None:
+            register.give_back(grant)
+        return reply
 
     async def _joinable(self, run: _Run, forward: Callable[[], Awaitable[Reply]]) -> Reply:
         """Run a call, and have others who ask for its outcome meanwhile wait for it."""
@@ -234,9 +237,6 @@ def recorded(activity: Activity | None, approval: str, *, has_schema: bool) -> R
         return Reply(activity.id, refusal=errors.INDETERMINATE())
     result = activity.body.get("result")
     known: Mapping[str, Json] = result if isinstance(result, Mapping) else {}
-    if known.get("sent") is False:
-        why = known.get("error") or "its caller went away."
-        return Reply(activity.id, refusal=errors.UNSENT_APPROVAL(approval_id=approval, why=why), approval=approval)
     if activity.status is CallState.CANCELLED:
         return Reply(activity.id, refusal=errors.CANCELLED_UNDER_WAY())
     whole = _whole_result(known)

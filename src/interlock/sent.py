@@ -52,6 +52,8 @@ class Reply(msgspec.Struct, frozen=True):
     approval: str | None = None
     """The approval that a refused call waits for, and until when; the caller is told to come again."""
     expires_at: Micros | None = None
+    unsent: bool = False
+    """Whether it was let pass and on record, and is certain not to have left."""
 
 
 FAILURES = (LinkDown, LinkTimeout, TooLong, BadMessage, Stopped, OutOfTouch)

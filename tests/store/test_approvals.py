@@ -4,6 +4,7 @@ import asyncio
 import json
 from collections.abc import Callable
 from dataclasses import replace as with_fields
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
@@ -11,9 +12,9 @@ from msgspec.structs import replace
 from interlock.core.approvals import SECOND, Approval
 from interlock.core.freezes import FreezeKind, Frozen
 from interlock.core.grants import Grant, GrantScope
-from interlock.core.lifecycle import ApprovalState
+from interlock.core.lifecycle import ApprovalState, CallState
 from interlock.store.approvals import ApprovalFilter, Approvals, Crowd
-from interlock.store.protocol import Store, StoreUnavailable
+from interlock.store.protocol import Activity, Store, StoreUnavailable
 from tests.store.approval_examples import (
     ALL,
     BOB,
@@ -322,6 +323,49 @@ async def test_a_grant_that_was_used_cannot_be_revoked_any_more(approvals: Appro
     await approvals.use_grant(grant.id, sent(1))
 
     assert not await approvals.revoke_grant(grant.id, NOW, why(2, "revoked"))
+
+
+def stopped(number: int) -> Activity:
+    """The record of a call that was stopped before it left."""
+    call = sent(number)
+    return replace(call, status=CallState.ERROR, body={**call.body, "result": {"size": 0, "sent": False}})
+
+
+async def test_a_grant_whose_call_has_not_left_is_used_once_more_and_no_more(
+    approvals: Approvals, store: Store
+) -> None:
+    grant = await granted(approvals)
+    await approvals.use_grant(grant.id, sent(0))
+    await store.write([stopped(0)])
+    unused = await approvals.get_grant("ap_0001")
+    used = await asyncio.gather(*(approvals.use_grant(grant.id, sent(each)) for each in range(1, 20)))
+    found = await approvals.get_grant("ap_0001")
+
+    assert unused == grant
+    assert sum(used) == 1
+    assert found is not None
+    assert (found.uses, found.uses_left, found.activity) == (1, 0, f"call-{1 + used.index(True)}")
+
+
+@pytest.mark.parametrize("result", [{"size": 0}, {"size": 0, "sent": True}, {"content": '{"sent":false}'}])
+async def test_a_call_that_failed_and_may_have_left_has_used_its_grant_up(
+    approvals: Approvals, store: Store, result: dict[str, Any]
+) -> None:
+    grant = await granted(approvals)
+    await approvals.use_grant(grant.id, sent(0))
+    await store.write([replace(sent(0), status=CallState.ERROR, body={"digest": "d1", "result": result})])
+
+    assert not await approvals.use_grant(grant.id, sent(1))
+    assert not await approvals.revoke_grant(grant.id, NOW, why(2, "revoked"))
+
+
+async def test_a_grant_whose_call_has_not_left_can_be_revoked(approvals: Approvals, store: Store) -> None:
+    grant = await granted(approvals)
+    await approvals.use_grant(grant.id, sent(0))
+    await store.write([stopped(0)])
+
+    assert await approvals.revoke_grant(grant.id, NOW, why(2, "revoked"))
+    assert not await approvals.use_grant(grant.id, sent(1))
 
 
 # Figures ----------------------------------------------------------------------------------------------------------

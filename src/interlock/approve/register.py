@@ -240,8 +240,9 @@ class Register:
 
     async def _became(self, approval: Approval) -> Resolved:
         grant = await self._store.get_grant(approval.id) if approval.status is ApprovalState.APPROVED else None
-        if grant is not None and self._peers is not None:
-            self.take_up_grants([grant])  # it may have been given elsewhere in this moment
+        if grant is not None:
+            # It may have been given elsewhere in this moment, or its call was stopped before it left.
+            self.take_up_grants([grant])
         return Resolved(approval.status, approval.resolution, grant)
 
     # Changes ----------------------------------------------------------------------------------------------------

@@ -237,11 +237,6 @@ SPENT_APPROVAL = Message(
     "Approval {approval_id} has been used already. Nothing was sent.",
     "Call again without `_approval_id` to ask for a new approval.",
 )
-UNSENT_APPROVAL = Message(
-    Code.STALE_APPROVAL,
-    "Approval {approval_id} was used for a call that was stopped before it was sent: {why} Nothing was sent.",
-    "Call again without `_approval_id` to ask for a new approval.",
-)
 ALREADY_VOTED = Message(
     Code.ALREADY_RESOLVED,
     "You have approved this call already; {votes} of {needed} approvals are there.",

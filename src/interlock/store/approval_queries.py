@@ -109,11 +109,19 @@ UPDATE granted SET uses_left = uses_left - 1, uses = uses + 1,
 WHERE id = ? AND revoked_at IS NULL AND (uses_left IS NULL OR uses_left > 0) AND expires_at > ?
 """
 
+# Whether the one call that a grant was used for is known not to have left: then it was not used up.
+_UNSENT = """uses_left = 0
+    AND EXISTS (SELECT 1 FROM activity WHERE id = granted.activity AND activity.body ->> '$.result.sent' = 0)"""
+IS_UNSENT = f"SELECT 1 FROM granted WHERE id = ? AND {_UNSENT}"  # noqa: S608 - of constants
+REUSE_GRANT = f"""
+UPDATE granted SET activity = ? WHERE id = ? AND revoked_at IS NULL AND {_UNSENT} AND expires_at > ?
+"""  # noqa: S608 - of constants
+
 # Only the first revocation of a grant that could still be used changes a row.
-REVOKE_GRANT = """
+REVOKE_GRANT = f"""
 UPDATE granted SET revoked_at = ?
-WHERE id = ? AND revoked_at IS NULL AND (uses_left IS NULL OR uses_left > 0) AND expires_at > ?
-"""
+WHERE id = ? AND revoked_at IS NULL AND (uses_left IS NULL OR uses_left > 0 OR {_UNSENT}) AND expires_at > ?
+"""  # noqa: S608 - of constants
 
 # What is stopped. The name of the table is a word of SQL in PostgreSQL.
 FREEZES = 'SELECT kind, name, at, by, reason FROM "freeze" ORDER BY at, kind, name'

@@ -111,7 +111,7 @@ class Approvals(Protocol):
         ...
 
     async def get_grant(self, approval_id: str) -> Grant | None:
-        """The grant that an approval became, used or not."""
+        """The grant that an approval became, used or not. One whose only call is known not to have left is unused."""
         ...
 
     async def use_grant(self, grant_id: str, call: Activity) -> bool:

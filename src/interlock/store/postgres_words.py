@@ -21,6 +21,10 @@ from interlock.store.protocol import ActivityFilter
 from interlock.store.rows import Row, SqlValue
 
 NOW = "now_micros()"
+_UNSENT = """uses_left = 0
+    AND EXISTS (
+        SELECT 1 FROM activity WHERE id = granted.activity AND readable(activity.body) #>> '{result,sent}' = 'false'
+    )"""
 """The time of the database."""
 
 _MARK = re.compile(r"\?(\d*)")
@@ -124,6 +128,14 @@ FROM approval WHERE created_at >= $2 GROUP BY stretch, status ORDER BY stretch, 
 UPDATE granted SET uses_left = uses_left - 1, uses = uses + 1,
     activity = CASE WHEN readable(body) #>> '{{key,digest}}' = $1 THEN $2 ELSE activity END
 WHERE id = $3 AND revoked_at IS NULL AND (uses_left IS NULL OR uses_left > 0) AND expires_at > {NOW}
+""",  # noqa: S608 - of constants
+    approval_queries.IS_UNSENT: f"SELECT 1 FROM granted WHERE id = $1 AND {_UNSENT}",  # noqa: S608
+    approval_queries.REUSE_GRANT: f"""
+UPDATE granted SET activity = $1 WHERE id = $2 AND revoked_at IS NULL AND {_UNSENT} AND expires_at > {NOW}
+""",  # noqa: S608 - of constants
+    approval_queries.REVOKE_GRANT: f"""
+UPDATE granted SET revoked_at = $1
+WHERE id = $2 AND revoked_at IS NULL AND (uses_left IS NULL OR uses_left > 0 OR {_UNSENT}) AND expires_at > {NOW}
 """,  # noqa: S608 - of constants
     seal_queries.HASHES: """
 SELECT seq, hash FROM entry

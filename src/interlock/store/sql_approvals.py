@@ -7,6 +7,7 @@ This module refuses to know threads and connections: it is handed the two ends o
 """
 
 from collections.abc import Awaitable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Protocol
 
 from interlock.core.approvals import Approval
@@ -100,13 +101,20 @@ class SqlApprovals:
 
     async def get_grant(self, approval_id: str) -> Grant | None:
         rows = await self._rows(queries.GET_GRANT, storable((approval_id,)))
-        return grant_of(rows[0]) if rows else None
+        grant = grant_of(rows[0]) if rows else None
+        if grant is not None and grant.uses_left == 0 and await self._rows(queries.IS_UNSENT, (grant.id,)):
+            return replace(grant, uses_left=1, uses=0, activity=None)
+        return grant
 
     async def use_grant(self, grant_id: str, call: Activity) -> bool:
         digest = call.body.get("digest")
         about = digest if isinstance(digest, str) else None
         use = Guard(queries.USE_GRANT, storable((about, call.id, grant_id)), timed=True)
-        return await self._write((call,), use)
+        return await self._write((call,), use) or await self._reuse(grant_id, call)
+
+    async def _reuse(self, grant_id: str, call: Activity) -> bool:
+        """The use of a call that has not left goes over to another one, so that the count stays what was sent."""
+        return await self._write((call,), Guard(queries.REUSE_GRANT, storable((call.id, grant_id)), timed=True))
 
     async def revoke_grant(self, grant_id: str, at: Micros, why: Activity) -> bool:
         return await self._write((why,), Guard(queries.REVOKE_GRANT, storable((at, grant_id)), timed=True))
