@@ -81,11 +81,12 @@ def ask_of(call: Call, found: ListedTool, way: Way, stopped: Callable[[], str | 
 def failure_of(failed: Exception, server: str, seconds: float) -> tuple[Outcome, Reason]:
     """What goes on record and back when a call did not get its answer."""
     event, reason = _failure(failed, server, seconds)
-    return Outcome(event, error=reason.text, unsent=event is CallEvent.FAIL), reason
+    # Only what we have stopped ourselves is certain: that a server has not taken a call may be its own word.
+    return Outcome(event, error=reason.text, unsent=isinstance(failed, Stopped | OutOfTouch)), reason
 
 
 def _failure(failed: Exception, server: str, seconds: float) -> tuple[CallEvent, Reason]:
-    """What to call it. It has failed if nothing of it was sent; once something was, nobody knows what it did."""
+    """What to call it. Once something was sent, nobody knows what it did."""
     match failed:
         case Stopped():
             return CallEvent.FAIL, errors.FROZEN(what=failed)
